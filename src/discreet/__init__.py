@@ -1,0 +1,75 @@
+"""discreet: topic models of text that must stay private.
+
+The public names are listed here and loaded when first used, so that ``import discreet`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet._errors import DataNotFound as DataNotFound
+    from discreet._errors import DiscreetError as DiscreetError
+    from discreet._errors import InputError as InputError
+    from discreet._errors import ReleaseError as ReleaseError
+    from discreet._errors import WouldLeak as WouldLeak
+    from discreet.corpus import Corpus as Corpus
+    from discreet.corpus import datasets as datasets
+    from discreet.corpus import read as read
+    from discreet.models.lda import LDA as LDA
+    from discreet.models.release import Release as Release
+    from discreet.privacy import Guarantee as Guarantee
+
+    __version__: str
+
+__all__ = [
+    "LDA",
+    "Corpus",
+    "DataNotFound",
+    "DiscreetError",
+    "Guarantee",
+    "InputError",
+    "Release",
+    "ReleaseError",
+    "WouldLeak",
+    "datasets",
+    "read",
+]
+
+_HOMES = {
+    "LDA": "discreet.models.lda",
+    "Corpus": "discreet.corpus",
+    "DataNotFound": "discreet._errors",
+    "DiscreetError": "discreet._errors",
+    "Guarantee": "discreet.privacy",
+    "InputError": "discreet._errors",
+    "Release": "discreet.models.release",
+    "ReleaseError": "discreet._errors",
+    "WouldLeak": "discreet._errors",
+    "read": "discreet.corpus",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Called by Python for a name that is not here yet (PEP 562); the value is kept for the next time."""
+    value: Any
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value = version("discreet")
+    elif name == "datasets":
+        from importlib import import_module
+
+        value = import_module("discreet.corpus.datasets")
+    elif name in _HOMES:
+        from importlib import import_module
+
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,75 @@
+"""Keyed randomness: one key, from the operating system or from a seed, and a number for each purpose.
+
+A draw is a pure function of ``(key, purpose, sweep, document, position)`` (see ``kernels/stream.py``). Purposes keep
+apart what must be independent: no two of them ever read the same place of the stream.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from enum import IntEnum
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._types import UInt32Array
+
+
+class Purpose(IntEnum):
+    """What a draw is for. Numbers are never reused."""
+
+    TOKEN_ORDER = 1  # the secret slot of each token
+    FIRST_TOPICS = 2
+    SWEEP = 3  # topics drawn in training
+    FOLD_IN = 4  # topics drawn for new documents
+    COMPLETION_SPLIT = 5  # evaluation: which half of a document is observed
+    SYNTHETIC = 6
+    INCLUSION = 16  # which units take part in a round
+    NOISE = 17  # privacy noise
+
+
+@dataclass(frozen=True)
+class Key:
+    """256 secret bits. ``seeded`` says that they are not secret: a seeded run promises nothing."""
+
+    words: UInt32Array = field(repr=False)
+    seeded: bool
+
+    @classmethod
+    def fresh(cls) -> Key:
+        """From the operating system: unpredictable, never the same twice."""
+        return cls(np.frombuffer(os.urandom(32), dtype="<u4").astype(np.uint32), seeded=False)
+
+    @classmethod
+    def from_seed(cls, seed: int) -> Key:
+        """From a number, for tests and demonstrations: the same seed gives the same draws on every machine."""
+        digest = hashlib.sha256(f"discreet seed {int(seed)}".encode()).digest()
+        return cls(np.frombuffer(digest, dtype="<u4").astype(np.uint32), seeded=True)
+
+    @classmethod
+    def open(cls, random_state: Any = None) -> Key:
+        """scikit-learn's ``random_state``: None is a fresh key, an integer a seed, a RandomState gives a seed."""
+        if random_state is None:
+            return cls.fresh()
+        if isinstance(random_state, Integral):
+            return cls.from_seed(int(random_state))
+        if isinstance(random_state, np.random.RandomState):
+            return cls.from_seed(int(random_state.randint(2**31 - 1)))
+        if isinstance(random_state, np.random.Generator):
+            return cls.from_seed(int(random_state.integers(2**63)))
+        raise InputError(
+            f"random_state must be None, an integer or a numpy generator; found {random_state!r}. Leave it out for a secret run."
+        )
+
+    def bits(self, purpose: Purpose, sweep: int, document: int, n: int) -> UInt32Array:
+        """The first ``n`` 32-bit draws of one document."""
+        from discreet.kernels.stream import GROUP, fill_document
+
+        places = np.empty(32, np.uint32)
+        out = np.empty(-(-n // GROUP) * GROUP, np.uint32)
+        fill_document(self.words, np.uint32(purpose), np.uint32(sweep), np.uint32(document), 0, places, 0, out, 0, len(out))
+        return out[:n]

@@ -1,0 +1,70 @@
+"""The command line: parse, call one library function, print.
+
+This file is the outer wall. Whatever a command raises on purpose becomes one line on stderr and exit code 2; a
+traceback means a fault of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from discreet._errors import DiscreetError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without ε must not cost the user a result
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except DiscreetError as error:
+        return _refuse(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains when it ends
+        return BROKEN_PIPE
+    except MemoryError:
+        return _refuse("there is not enough memory. Try fewer topics, fewer words (--max-words) or fewer documents.")
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{where}{error.strerror or error}. Check the place and its rights, and try again.")
+    if code == INTERRUPTED:
+        print("interrupted: nothing was written", file=sys.stderr)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    """Parse and call. Typer's own complaints (unknown option, missing argument) become ours."""
+    import typer
+
+    from discreet.cli.app import app
+
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=arguments or ["--help"], prog_name="discreet", standalone_mode=False)
+    except typer.Abort:
+        return INTERRUPTED
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "discreet"
+        text = error.format_message().rstrip()
+        return _refuse(f"{text}{'' if text.endswith(('.', '?')) else '.'} See '{path} --help'.")
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(message: str) -> int:
+    """One line, whatever the message holds: names of files and words come from outside."""
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))
+    print(f"discreet: {line}", file=sys.stderr)
+    return BAD_INPUT

@@ -1,0 +1,58 @@
+"""The list of commands. Nothing heavy is imported here: ``discreet --help`` must come at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from discreet.cli import data, demo, fit, models
+
+app = typer.Typer(
+    name="discreet",
+    help="Topic models of text that must stay private, with the guarantee stated exactly.",
+    epilog="\b\nExample:  discreet fit mails.jsonl --text body -o mails-model",
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: rich would take as long to load as everything else together
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import discreet
+
+        typer.echo(f"discreet {discreet.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Topic models of text that must stay private, with the guarantee stated exactly."""
+
+
+def _add(function: Callable[..., None], short_help: str, example: str) -> None:
+    """``\b`` keeps the example on its own line, unwrapped, so that it can be copied."""
+    app.command(short_help=short_help, epilog=f"\b\nExample:  {example}")(function)
+
+
+_add(demo.demo, "Train on text that is on every machine", "discreet demo --quick")
+_add(fit.fit, "Train a model and write its folder", "discreet fit mails.jsonl --text body --topics 50 -o mails-model")
+_add(models.topics, "Show the topics of a model", "discreet topics mails-model -n 15")
+_add(
+    models.transform,
+    "Write the topic proportions of documents",
+    "discreet transform mails-model new.jsonl --text body -o new-topics.csv",
+)
+_add(
+    models.evaluate,
+    "Measure a model on documents",
+    "discreet evaluate mails-model held-out.jsonl --text body --json",
+)
+app.add_typer(data.app, name="data", short_help="List the named data sets", epilog="\b\nExample:  discreet data ls")

@@ -1,0 +1,130 @@
+"""``discreet topics``, ``transform`` and ``evaluate``: what to do with a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet._errors import InputError
+from discreet.cli import show
+from discreet.cli.source import (
+    DatasetOption,
+    FileArgument,
+    JsonOption,
+    OverwriteOption,
+    TextOption,
+    ThreadsOption,
+    open_corpus,
+)
+
+if TYPE_CHECKING:
+    from discreet.corpus import Corpus
+    from discreet.models.release import Release
+
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `discreet fit` made.")]
+
+CURATOR = (
+    "note: this is computed from the documents themselves and is not covered by the model's guarantee. "
+    "If they are private, it is for their curator's eyes."
+)
+
+
+def topics(
+    model: ModelArgument,
+    n_words: Annotated[int, typer.Option("--words", "-n", metavar="N", min=1, help="Words per topic.")] = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the most probable words of each topic of MODEL, and what the model promises."""
+    from discreet.models.release import Release
+
+    release = Release.load(model)
+    words = release.top_words(n_words)
+    if as_json:
+        show.as_json({"method": release.method, "guarantee": release.guarantee.to_json(), "topics": words})
+        return
+    show.topics_table(words)
+    show.note(f"guarantee: {release.guarantee.summary()}")
+
+
+def transform(
+    model: ModelArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", help="The file to make: .csv, .jsonl or .npy.")
+    ],
+    file: FileArgument = None,
+    dataset: DatasetOption = None,
+    text: TextOption = None,
+    threads: ThreadsOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Write the topic proportions of each document of FILE under MODEL: a row per document, a column per topic."""
+    from discreet.cli.tables import check_output, write_rows
+    from discreet.models.release import Release
+
+    check_output(output, overwrite=overwrite)
+    release = Release.load(model)
+    corpus = _documents(model, release, file, dataset, text)
+    write_rows(output, release.transform(corpus, n_threads=threads))
+    show.note(
+        f"wrote {output}: {corpus.n_documents:,} documents, {release.n_topics} topics; only you can read the file"
+    )
+    show.note(CURATOR)
+
+
+def evaluate(
+    model: ModelArgument,
+    file: FileArgument = None,
+    dataset: DatasetOption = None,
+    text: TextOption = None,
+    n_words: Annotated[
+        int, typer.Option("--words", "-n", metavar="N", min=2, help="Words per topic for the coherence measures.")
+    ] = 10,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure MODEL on the documents of FILE: completion perplexity, coherence and topic diversity."""
+    from discreet.evaluation import coherence, completion, diversity
+    from discreet.models.release import Release
+
+    release = Release.load(model)
+    corpus = _documents(model, release, file, dataset, text)
+    best, wide = min(n_words, release.n_words), min(25, release.n_words)
+    held_out = completion(release.topics, corpus, alpha=release.alpha, n_threads=threads)
+    c_v, c_npmi, u_mass = (
+        coherence(release.topics, corpus, measure, top_n=best).mean for measure in ("c_v", "c_npmi", "u_mass")
+    )
+    spread = diversity(release.topics, top_n=wide)
+    if as_json:
+        show.as_json(
+            {
+                "perplexity": held_out.perplexity,
+                "scored_documents": held_out.n_documents,
+                "scored_tokens": held_out.n_tokens,
+                "coherence": {"c_v": c_v, "c_npmi": c_npmi, "u_mass": u_mass},
+                "diversity": spread,
+            }
+        )
+    else:
+        scored = f"{held_out.n_tokens:,} tokens of {held_out.n_documents:,} documents"
+        show.table(
+            ("measure", "value", "meaning"),
+            [
+                ("perplexity", f"{held_out.perplexity:.2f}", f"document completion, {scored}; lower is better"),
+                ("C_V", f"{c_v:.4f}", f"coherence of the {best} best words of each topic; higher is better"),
+                ("C_NPMI", f"{c_npmi:.4f}", "the same by normalised mutual information"),
+                ("U_Mass", f"{u_mass:.4f}", "the same by documents in which words meet"),
+                ("diversity", f"{spread:.4f}", f"share of different words among the best {wide} of each topic"),
+            ],
+            right=("value",),
+        )
+    show.note(CURATOR)
+
+
+def _documents(model: Path, release: Release, file: str | None, dataset: str | None, text: str | None) -> Corpus:
+    """The documents in the words of the model. None of its words at all is a mistake, not a result."""
+    corpus = open_corpus(file, dataset, text=text, vocabulary=release.vocabulary)
+    if corpus.n_tokens == 0:
+        raise InputError(f"no document holds a word of {model}. Are they of the same kind and language?")
+    return corpus

@@ -1,0 +1,129 @@
+"""Where documents come from: a file, a folder, or a named data set; and the options that say how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet._errors import DataNotFound, InputError
+
+if TYPE_CHECKING:
+    from discreet.corpus import Corpus
+
+PREFIX = "dataset:"
+
+COUNTED_SETS = ("kos", "nips")
+"""Named sets that come as word counts, so that stop words are dropped after reading and not while tokenising."""
+
+FileArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FILE",
+        help="JSONL, CSV, Parquet, UCI bag of words (also .gz, .bz2), a folder of texts, or dataset:NAME.",
+        show_default=False,
+    ),
+]
+DatasetOption = Annotated[
+    str | None,
+    typer.Option("--dataset", metavar="NAME", help="A named data set instead of FILE; see `discreet data ls`."),
+]
+TextOption = Annotated[str | None, typer.Option("--text", metavar="COLUMN", help="The column that holds the text.")]
+GroupOption = Annotated[str | None, typer.Option("--group", metavar="COLUMN", help="The column with user ids.")]
+CollectionOption = Annotated[
+    str | None, typer.Option("--collection", metavar="COLUMN", help="The column with collection names.")
+]
+LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column with class labels.")]
+VocabularyOption = Annotated[
+    Path | None,
+    typer.Option("--vocabulary", metavar="FILE", help="A public word list, one word a line; other words are dropped."),
+]
+MaxWordsOption = Annotated[
+    int | None, typer.Option("--max-words", metavar="N", min=1, help="Keep the N most frequent words (reads the text).")
+]
+StopWordsOption = Annotated[
+    str | None,
+    typer.Option("--stop-words", metavar="english|none|FILE", help="Words to leave out of text; english by default."),
+]
+ThreadsOption = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="All cores by default.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result of the same kind.")]
+
+
+def named_set(file: str | None, dataset: str | None) -> str | None:
+    """The name of the data set asked for, or None for a file."""
+    if file is not None and dataset is not None:
+        raise InputError(f"both FILE ({file}) and --dataset ({dataset}) were given. Leave one of them out.")
+    if file is None and dataset is None:
+        raise InputError("no documents were given. Name a FILE, or a data set with --dataset (see `discreet data ls`).")
+    if file is not None and file.startswith(PREFIX):
+        return file.removeprefix(PREFIX)
+    return dataset
+
+
+def open_corpus(
+    file: str | None,
+    dataset: str | None,
+    *,
+    text: str | None = None,
+    group: str | None = None,
+    collection: str | None = None,
+    label: str | None = None,
+    vocabulary: Path | Sequence[str] | None = None,
+    max_words: int | None = None,
+    stop_words: str | None = None,
+) -> Corpus:
+    """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use."""
+    from discreet.corpus import Tokenizer, datasets, read
+
+    stop = stop_list(stop_words)
+    columns = {"text": text, "group": group, "collection": collection, "label": label}
+    columns = {option: column for option, column in columns.items() if column is not None}
+    options: dict[str, Any] = {"vocabulary": vocabulary, "max_words": max_words}
+    options = {option: value for option, value in options.items() if value is not None}
+    name = named_set(file, dataset)
+    load: Callable[..., Corpus]
+    if name is not None:
+        if columns:
+            raise InputError(f"the data set {name!r} knows its own columns. Leave --{next(iter(columns))} out.")
+        load, counted = partial(datasets.load, name), name in COUNTED_SETS
+    else:
+        path = Path(str(file))
+        if not path.exists() and str(file) in datasets.NAMES:
+            raise DataNotFound(
+                f"there is no file or folder {file}. For the data set of that name, write {PREFIX}{file}."
+            )
+        load, counted = partial(read, path, **columns), _holds_counts(path)
+    if stop is None:
+        return load(**options)
+    return _counts_without(stop, load, options) if counted else load(**options, tokenizer=Tokenizer(stop_words=stop))
+
+
+def stop_list(name: str | None) -> frozenset[str] | None:
+    """The words to leave out; None leaves the choice to the reader."""
+    if name is None:
+        return None
+    if name == "none":
+        return frozenset()
+    from discreet.corpus import english_stop_words, public_vocabulary
+
+    return english_stop_words() if name == "english" else frozenset(public_vocabulary(Path(name)))
+
+
+def _counts_without(stop: frozenset[str], load: Callable[..., Corpus], options: dict[str, Any]) -> Corpus:
+    """Counts never meet a tokeniser, so stop words are dropped here, before the most frequent words are kept."""
+    corpus = load(**{option: value for option, value in options.items() if option != "max_words"})
+    kept = [word for word in corpus.vocabulary if word not in stop]
+    corpus = corpus.restrict(kept, vocabulary_from=corpus.vocabulary_from)
+    return corpus.most_frequent(options["max_words"]) if "max_words" in options else corpus
+
+
+def _holds_counts(path: Path) -> bool:
+    from discreet.corpus.readers import MATRICES
+
+    if path.is_dir():
+        return any(path.glob("docword*.txt*"))
+    return path.name.startswith("docword") or any(ending in MATRICES for ending in path.suffixes[-2:])

@@ -1,0 +1,63 @@
+"""Documents as immutable arrays, and the ways to get them.
+
+Names are resolved on first use, so importing this is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.corpus.corpus import Corpus, Provenance
+    from discreet.corpus.datasets import DataSet, available, load
+    from discreet.corpus.installed import docstrings
+    from discreet.corpus.readers import read, read_folder, read_matrix
+    from discreet.corpus.synthetic import Synthetic, lda_corpus
+    from discreet.corpus.tables import read_table
+    from discreet.corpus.text import CorpusBuilder, Tokenizer, english_stop_words, public_vocabulary
+    from discreet.corpus.uci import read_uci
+
+__all__ = [
+    "Corpus",
+    "CorpusBuilder",
+    "DataSet",
+    "Provenance",
+    "Synthetic",
+    "Tokenizer",
+    "available",
+    "docstrings",
+    "english_stop_words",
+    "lda_corpus",
+    "load",
+    "public_vocabulary",
+    "read",
+    "read_folder",
+    "read_matrix",
+    "read_table",
+    "read_uci",
+]
+
+_HOME = {
+    "corpus": ("Corpus", "Provenance"),
+    "datasets": ("DataSet", "available", "load"),
+    "installed": ("docstrings",),
+    "readers": ("read", "read_folder", "read_matrix"),
+    "synthetic": ("Synthetic", "lda_corpus"),
+    "tables": ("read_table",),
+    "text": ("CorpusBuilder", "Tokenizer", "english_stop_words", "public_vocabulary"),
+    "uci": ("read_uci",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names:
+            value = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,167 @@
+"""Files as blocks and lines, plain or compressed, with errors that name the file and the line.
+
+A file is never in memory as a whole. bz2, which is slow, is unpacked in a second thread (it lets go of the interpreter
+lock), so that unpacking and tokenising share the time instead of adding up.
+"""
+
+from __future__ import annotations
+
+import bz2
+import difflib
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from discreet._errors import DataNotFound, InputError
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+BLOCK = 1 << 20
+LONGEST_LINE = 1 << 26
+"""A line beyond this (64 MiB) is no document but a file without line ends; it is refused before it fills the memory."""
+
+COMPRESSED = (".gz", ".bz2")
+
+
+def shown(value: Any, width: int = 60) -> str:
+    """A value as it may stand in a message: on one line, and short."""
+    text = value if isinstance(value, Path) else repr(value)
+    line = " ".join(str(text).split())
+    return line if isinstance(value, Path) or len(line) <= width else line[: width - 1] + "…"
+
+
+def first_line(error: BaseException) -> str:
+    """What a foreign library says, cut to its first line."""
+    lines = str(error).strip().splitlines()
+    return " ".join(lines[0].split())[:160].rstrip(".") if lines else type(error).__name__
+
+
+def close_match(word: str, known: list[str]) -> str:
+    """``" Did you mean 'text'?"``, or nothing."""
+    near = difflib.get_close_matches(word, known, n=1)
+    if not near and word.lower() in (folded := {k.lower(): k for k in known}):
+        near = [folded[word.lower()]]
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def existing(path: PathLike) -> Path:
+    """The path, if something is there; otherwise an error that knows the names of its neighbours."""
+    found = Path(path).expanduser()
+    try:
+        if found.exists():
+            return found
+        siblings = [p.name for p in found.parent.iterdir()] if found.parent.is_dir() else []
+    except OSError as error:
+        raise InputError(f"{shown(found)} cannot be looked up: {first_line(error)}. Check the path.") from None
+    hint = close_match(found.name, siblings) or " Check the path."
+    raise DataNotFound(f"there is no file or folder {shown(found)}.{hint}")
+
+
+def inner_suffix(path: Path) -> str:
+    """``.jsonl`` for ``a.jsonl`` and for ``a.jsonl.gz``."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in COMPRESSED else suffix
+
+
+def blocks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, unpacked, about a MiB at a time."""
+    try:
+        with _opened(path) as file:
+            if path.suffix.lower() == ".bz2":
+                yield from _ahead(_unpacked(file))
+            while block := file.read(BLOCK):
+                yield block
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"{shown(path)} cannot be unpacked: {first_line(error)}. Is the download complete, and is it {path.suffix}?"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{shown(path)} cannot be read: {first_line(error)}. Check the file and its rights.") from None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    suffix = path.suffix.lower()
+    return gzip.open(path, "rb") if suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _unpacked(file: IO[bytes]) -> Iterator[bytes]:
+    """bz2, in few large calls: bz2.open makes one for each 8 KiB, and would wait for the interpreter lock each time."""
+    decoder = bz2.BZ2Decompressor()
+    while packed := file.read(BLOCK >> 2):
+        while packed or not (decoder.needs_input or decoder.eof):
+            if decoder.eof:  # several streams in a row make one file
+                decoder = bz2.BZ2Decompressor()
+            yield decoder.decompress(packed, 4 * BLOCK)
+            packed = decoder.unused_data
+    if not decoder.eof:
+        raise EOFError("it ends in the middle")
+
+
+def _ahead(source: Iterator[bytes]) -> Iterator[bytes]:
+    """The same blocks, each made in a second thread while the one before it is used."""
+    with ThreadPoolExecutor(1, thread_name_prefix="discreet-unpack") as pool:
+        ahead = pool.submit(next, source, None)
+        while (block := ahead.result()) is not None:
+            ahead = pool.submit(next, source, None)
+            yield block
+
+
+def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Blocks cut at line ends, each with the number of its first line (from 1). The last may lack its line end."""
+    number, rest = 1, b""
+    for block in blocks(path):
+        whole, end, tail = block.rpartition(b"\n")
+        if end:
+            piece = rest + whole + end
+            yield number, piece
+            number += piece.count(b"\n")
+            rest = tail
+        else:
+            rest += tail
+        if len(rest) > LONGEST_LINE:
+            raise InputError(
+                f"{shown(path)}: line {number:,} is longer than {LONGEST_LINE >> 20} MiB. Write one document a line."
+            )
+    if rest:
+        yield number, rest
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends. A file with nothing in it but white space is refused."""
+    blank = True
+    for number, block in line_blocks(path):
+        if number == 1:
+            block = block.removeprefix(b"\xef\xbb\xbf")
+        text = decoded(block, path, number)
+        blank = blank and not text.strip()
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        yield from lines
+    if blank:
+        raise InputError(f"{shown(path)} is empty. Give a file with at least one document.")
+
+
+def decoded(block: bytes, path: Path, number: int = 1) -> str:
+    """UTF-8 text, or an error that names the line and the byte in it that is none."""
+    zero = block.find(b"\0")
+    if zero >= 0:
+        line = number + block.count(b"\n", 0, zero)
+        packed = " It is gzip-compressed: name it .gz." if number == 1 and block.startswith(b"\x1f\x8b") else ""
+        raise InputError(
+            f"{shown(path)}: line {line:,} holds a zero byte, so this is not UTF-8 text."
+            + (packed or " Convert UTF-16 to UTF-8; other binary files cannot be read.")
+        )
+    try:
+        return block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = number + block.count(b"\n", 0, error.start)
+        byte = error.start - block.rfind(b"\n", 0, error.start)
+        raise InputError(
+            f"{shown(path)}: line {line:,}, byte {byte:,} (0x{block[error.start]:02x}) is not UTF-8. "
+            "Convert the file to UTF-8, for instance with iconv."
+        ) from None

@@ -1,0 +1,251 @@
+"""Corpus: documents as immutable arrays. The dtypes of the whole house are settled here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet._errors import InputError
+from discreet._types import AnyArray, Int32Array, IntArray
+
+_LARGEST_COUNT = 2**31 - 1
+
+Provenance = Literal["public", "private-selection", "text", "unknown"]
+"""Where a vocabulary comes from.
+
+``public``: given from outside, known without looking at the text. ``private-selection``: chosen from the text by a
+differentially private mechanism. ``text``: read from the text itself, so the list of words is as private as the text.
+``unknown``: a bare matrix, whose columns carry no history."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Documents as one flat array of tokens.
+
+    Document ``d`` is ``words[offsets[d]:offsets[d + 1]]``, each entry an index into ``vocabulary``. Tokens keep the
+    order in which they were read; a count matrix has no order, so its tokens come column by column (models shuffle
+    them before use). Empty documents stay: a corpus has as many documents as its source.
+    """
+
+    words: Int32Array
+    offsets: IntArray
+    vocabulary: tuple[str, ...]
+    groups: AnyArray | None = None
+    """One user id per document (integers or strings), for user-level privacy."""
+    collections: AnyArray | None = None
+    """One collection name per document, for cross-collection models."""
+    labels: AnyArray | None = None
+    """One class label per document, for evaluation only."""
+    vocabulary_from: Provenance = field(default="unknown", kw_only=True)
+
+    def __post_init__(self) -> None:
+        words = _integers(self.words, np.int32, "words")
+        offsets = _integers(self.offsets, np.int64, "offsets")
+        if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != words.size or (np.diff(offsets) < 0).any():
+            raise InputError(
+                f"offsets must rise from 0 to the number of tokens ({words.size:,}); found {_brief(offsets)}. "
+                "Build a corpus with Corpus.from_counts or a reader."
+            )
+        if isinstance(self.vocabulary, str):
+            raise InputError(f"the vocabulary must be a list of words; found one string, {self.vocabulary[:40]!r}.")
+        vocabulary = tuple(str(w) if isinstance(w, str) else w for w in self.vocabulary)  # plain str, also from numpy
+        if not vocabulary:
+            raise InputError(
+                "the vocabulary is empty: no word is left to model. Check the stop words and the word list."
+            )
+        if len(set(vocabulary)) != len(vocabulary):
+            twice = max(vocabulary, key=Counter(vocabulary).__getitem__)
+            raise InputError(f"the vocabulary holds {twice!r} more than once. Each word needs its own column.")
+        other = next((w for w in vocabulary if not isinstance(w, str)), None)
+        if other is not None:
+            raise InputError(f"words of the vocabulary must be strings; found {other!r}. Spell each word out.")
+        if words.size and not 0 <= int(words.min()) <= int(words.max()) < len(vocabulary):
+            raise InputError(
+                f"words must be indices from 0 to {len(vocabulary) - 1}; found {words.min()} to {words.max()}. "
+                "Do vocabulary and documents belong together?"
+            )
+        for name, value in (("words", words), ("offsets", offsets), ("vocabulary", vocabulary)):
+            object.__setattr__(self, name, _frozen(value))
+        for name in ("groups", "collections", "labels"):
+            given = getattr(self, name)
+            if given is not None:
+                column = np.asarray(given)
+                if column.shape != (self.n_documents,):
+                    raise InputError(
+                        f"{name} must hold one value for each of {self.n_documents:,} documents; found shape "
+                        f"{column.shape}."
+                    )
+                object.__setattr__(self, name, _frozen(column.copy()))
+
+    # --- sizes ------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_words(self) -> int:
+        """Size of the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.words)
+
+    @property
+    def lengths(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    @property
+    def n_empty(self) -> int:
+        """Documents without a token."""
+        return int((self.lengths == 0).sum())
+
+    def __len__(self) -> int:
+        return self.n_documents
+
+    def __repr__(self) -> str:
+        empty = f", {self.n_empty:,} of them empty" if self.n_empty else ""
+        return f"<Corpus: {self.n_documents:,} documents{empty}, {self.n_words:,} words, {self.n_tokens:,} tokens>"
+
+    # --- parts ------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, which: int | slice | Sequence[int] | AnyArray) -> Corpus:
+        """The documents ``which`` (a slice, a mask or indices), with the same vocabulary."""
+        chosen = np.atleast_1d(np.arange(self.n_documents)[which])
+        lengths = self.lengths[chosen]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
+        return Corpus(
+            self.words[tokens],
+            offsets,
+            self.vocabulary,
+            *(None if c is None else c[chosen] for c in (self.groups, self.collections, self.labels)),
+            vocabulary_from=self.vocabulary_from,
+        )
+
+    @cached_property
+    def word_counts(self) -> IntArray:
+        """How often each word occurs."""
+        return np.bincount(self.words, minlength=self.n_words).astype(np.int64)
+
+    def restrict(self, vocabulary: Iterable[str], *, vocabulary_from: Provenance = "public") -> Corpus:
+        """Keep only the tokens of a given vocabulary, in its order; other tokens are dropped, documents are kept."""
+        vocabulary = tuple(vocabulary)
+        column = {word: i for i, word in enumerate(vocabulary)}
+        new_index = np.array([column.get(word, -1) for word in self.vocabulary], dtype=np.int32)
+        words = new_index[self.words]
+        kept = words >= 0
+        offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
+        return Corpus(
+            words[kept],
+            offsets,
+            vocabulary,
+            self.groups,
+            self.collections,
+            self.labels,
+            vocabulary_from=vocabulary_from,
+        )
+
+    def most_frequent(self, n_words: int) -> Corpus:
+        """Keep the ``n_words`` most frequent words (ties by position).
+
+        Reads the text: the vocabulary is then ``text``.
+        """
+        ranked = np.argsort(-self.word_counts, kind="stable")[:n_words]
+        return self.restrict([self.vocabulary[i] for i in np.sort(ranked)], vocabulary_from="text")
+
+    # --- count matrices ---------------------------------------------------------------------------------------------
+
+    def to_counts(self) -> sp.csr_matrix:
+        """Document-term counts, int64, with sorted columns and no duplicates."""
+        ones = np.ones(self.n_tokens, dtype=np.int64)
+        counts = sp.csr_matrix((ones, self.words.copy(), self.offsets.copy()), shape=(self.n_documents, self.n_words))
+        counts.sum_duplicates()
+        return counts
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        vocabulary: Iterable[str] | None = None,
+        *,
+        groups: Any = None,
+        collections: Any = None,
+        labels: Any = None,
+        vocabulary_from: Provenance = "unknown",
+    ) -> Corpus:
+        """From a document-term matrix, dense or scipy sparse.
+
+        Counts must be whole and not negative (floats are fine).
+        """
+        matrix = _matrix(counts)
+        data = _whole_counts(matrix)
+        words = np.repeat(matrix.indices, data)
+        offsets = np.concatenate([[0], np.cumsum(data)])[matrix.indptr]
+        if vocabulary is None:
+            vocabulary = (f"word{i}" for i in range(matrix.shape[1]))
+        vocabulary = tuple(vocabulary)
+        if len(vocabulary) != matrix.shape[1]:
+            raise InputError(
+                f"the vocabulary has {len(vocabulary):,} words but the matrix {matrix.shape[1]:,} columns. They must "
+                "agree."
+            )
+        return cls(words, offsets, vocabulary, groups, collections, labels, vocabulary_from=vocabulary_from)
+
+
+def _matrix(counts: Any) -> sp.csr_matrix:
+    """A copy in compressed rows, each cell stored once."""
+    if not sp.issparse(counts):
+        counts = np.atleast_2d(np.asarray(counts))
+        if counts.ndim != 2:
+            raise InputError(f"counts must be a document-term matrix; found {counts.ndim} dimensions. Pass two.")
+        if counts.dtype.kind not in "uifb":
+            raise InputError(f"counts must be numbers; found dtype {counts.dtype}. Pass a document-term matrix.")
+    matrix = sp.csr_matrix(counts, copy=True)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _whole_counts(matrix: sp.csr_matrix) -> IntArray:
+    """The stored counts as integers, or an error that names the first bad cell."""
+    data = matrix.data
+    if data.dtype.kind not in "uifb":
+        raise InputError(f"counts must be numbers; found dtype {data.dtype}. Pass a document-term matrix.")
+    with np.errstate(invalid="ignore"):
+        bad = ~((data >= 0) & (data <= _LARGEST_COUNT)) | (data != np.floor(data))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        row = int(np.searchsorted(matrix.indptr, at, side="right") - 1)
+        raise InputError(
+            f"counts must be whole, 0 to {_LARGEST_COUNT:,}; found {data[at]} in row {row}, "
+            f"column {matrix.indices[at]}. Pass word counts, not weights such as tf-idf."
+        )
+    whole: IntArray = data.astype(np.int64)
+    return whole
+
+
+def _integers(values: Any, dtype: Any, name: str) -> Any:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "ui"):
+        raise InputError(f"{name} must be a flat array of integers; found {array.dtype} of shape {array.shape}.")
+    if array.size and array.dtype.itemsize >= np.dtype(dtype).itemsize and array.max() > np.iinfo(dtype).max:
+        raise InputError(f"{name} must be indices below 2^{np.iinfo(dtype).bits - 1}; found {array.max()}.")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.setflags(write=False)
+    return value
+
+
+def _brief(array: AnyArray) -> str:
+    return np.array2string(array, threshold=6, edgeitems=2)

@@ -1,0 +1,179 @@
+"""Tables of documents, one a row: JSON lines, CSV, TSV, Parquet. Rows stream; only tokens stay."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet._errors import InputError
+from discreet.corpus._files import (
+    COMPRESSED,
+    PathLike,
+    close_match,
+    existing,
+    first_line,
+    inner_suffix,
+    shown,
+    text_lines,
+)
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.text import CorpusBuilder, Tokenizer
+
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+DELIMITED = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*JSON_LINES, *DELIMITED, ".parquet")
+
+_BATCH = 20_000  # rows of a Parquet file held as Python objects at a time
+_LONGEST_FIELD = 2**31 - 1
+
+
+def read_table(
+    path: PathLike,
+    text: str = "text",
+    *,
+    group: str | None = None,
+    collection: str | None = None,
+    label: str | None = None,
+    vocabulary: PathLike | Iterable[str] | None = None,
+    tokenizer: Tokenizer | None = None,
+    max_words: int | None = None,
+) -> Corpus:
+    """Read documents from a table: .jsonl, .csv or .tsv (these also .gz or .bz2), or .parquet.
+
+    ``text``, ``group``, ``collection`` and ``label`` name columns. A null text is an empty document, which stays; a
+    text that is not a string is an error. Every document needs a group and a collection where those columns are
+    named; a null label becomes ''. ``vocabulary``, ``tokenizer`` and ``max_words`` are those of ``CorpusBuilder``.
+    """
+    builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
+    source = table(path)
+    roles = {"group": group, "collection": collection, "label": label}
+    named = {role: column for role, column in roles.items() if column is not None}
+    noun = "row" if inner_suffix(source) == ".parquet" else "line"
+    for number, values in rows(source, [text, *named.values()]):
+        ids = dict(zip(named, values[1:], strict=True))
+        try:
+            for role in ("group", "collection"):
+                if role in ids and ids[role] in (None, ""):
+                    raise InputError(f"the {role} (column {shown(named[role])}) is missing. Every document needs one.")
+            builder.add(values[0], **ids)
+        except InputError as error:
+            raise InputError(f"{shown(source)}: {noun} {number:,}: {error}") from None
+    if not len(builder):
+        raise InputError(f"{shown(source)} has columns but no rows. Give a file with at least one document.")
+    return builder.build()
+
+
+def table(path: PathLike) -> Path:
+    """The path, if it is a file of a kind that ``rows`` can read."""
+    source = existing(path)
+    if source.is_dir():
+        raise InputError(f"{shown(source)} is a folder, not a table. Use read_folder() or read() for folders.")
+    if inner_suffix(source) not in SUFFIXES or (
+        source.suffix.lower() in COMPRESSED and inner_suffix(source) == ".parquet"
+    ):
+        raise InputError(
+            f"{shown(source)} is no kind of table that can be read. Give {', '.join(SUFFIXES)} "
+            "(all but .parquet also with .gz or .bz2)."
+        )
+    return source
+
+
+def rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
+    """The values of some columns, row by row, each with its line number (for Parquet its row number), from 1."""
+    suffix = inner_suffix(path)
+    if suffix in JSON_LINES:
+        return _json_rows(path, columns)
+    if suffix in DELIMITED:
+        return _delimited_rows(path, columns, DELIMITED[suffix])
+    return _parquet_rows(path, columns)
+
+
+def _missing(path: Path, wanted: str, present: Iterable[str], where: str = "") -> InputError:
+    names = [str(name) for name in present]
+    listed = ", ".join(shown(name, 30) for name in names[:12]) + (", …" if len(names) > 12 else "")
+    hint = close_match(wanted, names) or " Name one of them."
+    return InputError(f"{shown(path)}{where} has no column {shown(wanted)}; its columns are {listed or 'none'}.{hint}")
+
+
+def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
+    loads = json.loads
+    for number, line in enumerate(text_lines(path), 1):
+        if not line or line.isspace():
+            continue
+        try:
+            record = loads(line)
+        except (ValueError, RecursionError) as error:
+            if number == 1 and line.lstrip().startswith("["):
+                record = []
+            else:
+                what = error.msg if isinstance(error, json.JSONDecodeError) else first_line(error)
+                raise InputError(
+                    f"{shown(path)}: line {number:,} is not JSON: {what}, in {shown(line.strip(), 40)}. "
+                    'Write one object a line, such as {"text": "…"}.'
+                ) from None
+        if not isinstance(record, dict):
+            raise InputError(
+                f"{shown(path)}: line {number:,} is not a JSON object but starts {shown(line.strip()[:20])}. "
+                'Write one object a line, such as {"text": "…"}.'
+            )
+        try:
+            values = [record[column] for column in columns]
+        except KeyError as error:
+            raise _missing(path, error.args[0], record, f": line {number:,}") from None
+        yield number, values
+
+
+def _delimited_rows(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[Any]]]:
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        # strict: a quote that is never closed is an error, where the lenient reader would swallow the rest of the file
+        reader = csv.reader((line + "\n" for line in text_lines(path)), delimiter=delimiter, strict=True)
+        header: list[str] = []
+        wanted: list[int] = []
+        for fields in reader:
+            if not fields:
+                continue
+            if not header:
+                header = [name.strip() for name in fields]
+                twice = next((c for c in columns if header.count(c) > 1), None)
+                if twice is not None:
+                    raise InputError(f"{shown(path)} has more than one column {shown(twice)}. Rename one.")
+                for column in columns:
+                    if column not in header:
+                        raise _missing(path, column, header)
+                wanted = [header.index(column) for column in columns]
+                continue
+            if len(fields) != len(header):
+                raise InputError(
+                    f"{shown(path)}: line {reader.line_num:,} ends a row of {len(fields)} fields, but the header has "
+                    f"{len(header)}. Put quotes around text that holds {delimiter!r}, quotes or line breaks."
+                )
+            yield reader.line_num, [fields[i] for i in wanted]
+    except csv.Error as error:
+        raise InputError(
+            f"{shown(path)}: line {reader.line_num:,} breaks the rules of CSV: {first_line(error)}. "
+            "Put quotes around text and double the quotes within it."
+        ) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path)
+        present = frame.collect_schema().names()
+        for column in columns:
+            if column not in present:
+                raise _missing(path, column, present)
+        frame = frame.select(dict.fromkeys(columns))
+        place = [list(dict.fromkeys(columns)).index(column) for column in columns]
+        for start in range(0, frame.select(pl.len()).collect().item(), _BATCH):
+            for number, row in enumerate(frame.slice(start, _BATCH).collect().iter_rows(), start + 1):
+                yield number, [row[i] for i in place]
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{shown(path)} is not a whole Parquet file: {first_line(error)}. Write it again.") from None

@@ -1,0 +1,300 @@
+"""From text to words: tokenising, vocabularies, and a builder that takes documents one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import count, repeat
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._types import AnyArray, Int32Array, IntArray
+from discreet.corpus._files import PathLike, existing, first_line, shown, text_lines
+from discreet.corpus.corpus import Corpus
+
+DEFAULT_PATTERN = r"\b[a-z]{3,}\b"
+"""Runs of three or more letters a–z that touch no other letter, digit or underscore."""
+
+LONGEST_ID = 1_000
+"""Characters of a group, collection or label. Longer ones mean that a text column was named by mistake."""
+
+_CHUNK = 1 << 20  # tokens gathered before they are packed into one array
+
+
+@cache
+def english_stop_words() -> frozenset[str]:
+    """scikit-learn's list of 318 English words that say little about a topic."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How text becomes words. ``Tokenizer()("The cat sat.")`` is ``["cat", "sat"]``."""
+
+    pattern: str = DEFAULT_PATTERN
+    """A regular expression; each match is a word (or its one group, if it has one)."""
+    lowercase: bool = True
+    stop_words: Literal["english"] | frozenset[str] | None = "english"
+    """Words left out when a vocabulary is learnt from text.
+
+    A given vocabulary is taken as it is, stop words and all.
+    """
+
+    def __post_init__(self) -> None:
+        try:
+            groups = re.compile(self.pattern).groups
+        except (re.error, TypeError) as error:
+            raise InputError(
+                f"the token pattern {shown(self.pattern)} is not a regular expression: {first_line(error)}. "
+                f"The default is {DEFAULT_PATTERN!r}."
+            ) from None
+        if groups > 1:
+            raise InputError(
+                f"the token pattern {shown(self.pattern)} has {groups} groups; a word must be one. Use (?:…) for the "
+                "others."
+            )
+        if isinstance(self.stop_words, str):
+            if self.stop_words != "english":
+                raise InputError(
+                    f"stop_words must be 'english', a set of words or None; found {shown(self.stop_words)}. "
+                    "For other languages, pass their words."
+                )
+        elif self.stop_words is not None:
+            object.__setattr__(self, "stop_words", frozenset(self.stop_words))
+
+    @property
+    def words_of(self) -> Callable[[str], list[str]]:
+        """The function from text to all of its words, stop words among them."""
+        find = re.compile(self.pattern).findall
+        return (lambda text: find(text.lower())) if self.lowercase else find
+
+    @property
+    def stop_set(self) -> frozenset[str]:
+        if isinstance(self.stop_words, str):
+            return english_stop_words()
+        return self.stop_words or frozenset()
+
+    def __call__(self, text: str) -> list[str]:
+        stop = self.stop_set
+        return [word for word in self.words_of(text) if word not in stop]
+
+
+def public_vocabulary(source: PathLike | Iterable[str]) -> tuple[str, ...]:
+    """A vocabulary known without looking at the text: a list, or a file with one word a line.
+
+    In a file, blank lines and lines that start with ``#`` are skipped. The order is kept: it is the order of columns.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = existing(source)
+        if path.is_dir():
+            raise InputError(f"the vocabulary {shown(path)} is a folder. Give a file with one word a line.")
+        lines = ((n, line.strip()) for n, line in enumerate(text_lines(path), 1))
+        words = [(f"{shown(path)}, line {n}", word) for n, word in lines if word and not word.startswith("#")]
+        if not words:
+            raise InputError(f"the vocabulary {shown(path)} holds no word. Give a file with one word a line.")
+    else:
+        words = [(f"the vocabulary, position {n}", word) for n, word in enumerate(source, 1)]
+        if not words:
+            raise InputError(
+                "the vocabulary is empty. Give at least one word, or leave it out to learn it from the text."
+            )
+    seen: set[str] = set()
+    for place, word in words:
+        if not isinstance(word, str) or not word.strip():
+            raise InputError(f"{place}: a word must be a string that is not blank; found {shown(word)}. Remove it.")
+        if word in seen:
+            raise InputError(f"{place}: {shown(word)} is there already. Each word needs its own column; remove one.")
+        seen.add(word)
+    return tuple(str(word) for _, word in words)
+
+
+class CorpusBuilder:
+    """Takes documents one by one and keeps four bytes for each of their tokens, never the text.
+
+    With ``vocabulary``, a public list or a file of one, other words are dropped and the corpus says ``public``.
+    Without, the vocabulary is learnt: all words but stop words, or the ``max_words`` most frequent (ties go to the
+    word that comes first in the alphabet), and the corpus says ``text``. A learnt vocabulary is in alphabetical
+    order, so that it does not tell which document used a word first, and does not change when documents are read in
+    another order.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: PathLike | Iterable[str] | None = None,
+        tokenizer: Tokenizer | None = None,
+        max_words: int | None = None,
+    ) -> None:
+        if vocabulary is not None and max_words is not None:
+            raise InputError(
+                "vocabulary and max_words were both given. A given vocabulary is used whole; leave one of them out."
+            )
+        self.max_words = checked_max_words(max_words)
+        self.tokenizer = tokenizer if tokenizer is not None else Tokenizer()
+        self.vocabulary = None if vocabulary is None else public_vocabulary(vocabulary)
+        self._words_of = self.tokenizer.words_of
+        self._ids: dict[str, int]
+        if self.vocabulary is None:
+            self._ids = defaultdict(count().__next__)  # a new word takes the next number, without a line of Python
+        else:
+            self._ids = {word: i for i, word in enumerate(self.vocabulary)}
+            if not any(word in self._words_of(word) for word in self.vocabulary):
+                raise InputError(
+                    "no word of the vocabulary can come out of the tokenizer, for instance "
+                    f"{shown(self.vocabulary[0])}. "
+                    "Its pattern is "
+                    f"{self.tokenizer.pattern!r}{', on lower-cased text' if self.tokenizer.lowercase else ''}."
+                )
+        self._lengths = array("q")
+        self._recent: list[Int32Array] = []
+        self._recent_size = 0
+        self._chunks: list[tuple[Int32Array, int]] = []  # tokens, and the number of documents up to here
+        self._columns = {name: _Column(name) for name in ("group", "collection", "label")}
+        self._built = False
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(self, text: str | None, *, group: Any = None, collection: Any = None, label: Any = None) -> None:
+        """Take in one document; None is an empty one.
+
+        Either every document has a group, or none; so for collections.
+        """
+        if text is None:
+            text = ""
+        elif not isinstance(text, str):
+            raise InputError(
+                f"the text is not a string but {shown(text)} ({type(text).__name__}). Name the column of text."
+            )
+        for column, value in zip(self._columns.values(), (group, collection, label), strict=True):
+            column.check(value, len(self))
+        words = self._words_of(text)
+        if self.vocabulary is None:
+            tokens = np.fromiter(map(self._ids.__getitem__, words), np.int32, len(words))
+        else:
+            tokens = np.fromiter(map(self._ids.get, words, repeat(-1)), np.int32, len(words))
+            tokens = tokens[tokens >= 0]
+        for column, value in zip(self._columns.values(), (group, collection, label), strict=True):
+            column.append(value)
+        self._lengths.append(tokens.size)
+        if tokens.size:
+            self._recent.append(tokens)
+            self._recent_size += tokens.size
+            if self._recent_size >= _CHUNK:
+                self._pack()
+
+    def build(self) -> Corpus:
+        """The corpus. The builder gives its tokens away, so this works once."""
+        if self._built:
+            raise InputError("this builder has built its corpus already. Make a new CorpusBuilder.")
+        if not len(self):
+            raise InputError("no document was added. Give at least one document.")
+        self._pack()
+        self._built = True
+        columns = [column.values() for column in self._columns.values()]
+        if self.vocabulary is None:
+            words, offsets, vocabulary = self._learnt()
+            return Corpus(words, offsets, vocabulary, *columns, vocabulary_from="text")
+        offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
+        words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
+        self._chunks.clear()
+        return Corpus(words, offsets, self.vocabulary, *columns, vocabulary_from="public")
+
+    def _pack(self) -> None:
+        self._chunks.append((np.concatenate([np.empty(0, np.int32), *self._recent]), len(self)))
+        self._recent.clear()
+        self._recent_size = 0
+
+    def _learnt(self) -> tuple[Int32Array, IntArray, tuple[str, ...]]:
+        """Choose the words, then renumber the tokens chunk by chunk, letting each chunk go once it is copied."""
+        spelled, stop = list(self._ids), self.tokenizer.stop_set
+        counts = np.zeros(len(spelled), np.int64)
+        for chunk, _ in self._chunks:
+            counts += np.bincount(chunk, minlength=len(spelled))
+        chosen = [i for i, word in enumerate(spelled) if word not in stop]
+        if not chosen:
+            raise InputError(
+                f"no word was found in {len(self):,} documents with the token pattern {self.tokenizer.pattern!r}"
+                f"{' but stop words' if spelled else ''}. Check the text column, or pass another Tokenizer."
+            )
+        if self.max_words is not None:
+            chosen = sorted(chosen, key=lambda i: (-counts[i], spelled[i]))[: self.max_words]
+        chosen.sort(key=spelled.__getitem__)
+        column = np.full(len(spelled), -1, np.int32)
+        column[chosen] = np.arange(len(chosen), dtype=np.int32)
+        words = np.empty(int(counts[chosen].sum()), np.int32)
+        before = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
+        offsets = np.zeros_like(before)
+        first = done = 0
+        for i, (chunk, last) in enumerate(self._chunks):
+            renumbered = column[chunk]
+            kept = renumbered >= 0
+            kept_before = np.concatenate([[0], np.cumsum(kept)])
+            offsets[first + 1 : last + 1] = done + kept_before[before[first + 1 : last + 1] - before[first]]
+            words[done : done + kept_before[-1]] = renumbered[kept]
+            first, done = last, done + int(kept_before[-1])
+            self._chunks[i] = (np.empty(0, np.int32), last)
+        return words, offsets, tuple(spelled[i] for i in chosen)
+
+
+class _Column:
+    """Ids of documents, each different value stored once. Absent labels become ''; absent groups are refused."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._codes = array("i")
+        self._known: dict[Any, int] = {}
+
+    def check(self, value: Any, n_documents: int) -> None:
+        if value is None:
+            if self._known and self.name != "label":
+                raise InputError(
+                    f"this document has no {self.name}, but others have. Give one to each document, or to none."
+                )
+            return
+        if not self._known and n_documents and self.name != "label":
+            raise InputError(
+                f"this document has a {self.name}, but others have none. Give one to each document, or to none."
+            )
+        if isinstance(value, str):
+            if len(value) > LONGEST_ID:
+                raise InputError(
+                    f"a {self.name} has {len(value):,} characters: {shown(value)}. Is this the column of text? Name "
+                    "another."
+                )
+        elif not isinstance(value, Integral) and not (isinstance(value, float) and value.is_integer()):
+            raise InputError(
+                f"a {self.name} must be a string or a whole number; found {shown(value)} ({type(value).__name__}). "
+                "Name another column, or turn it into strings."
+            )
+
+    def append(self, value: Any) -> None:
+        if value is not None and not isinstance(value, str):
+            value = int(value)
+        self._codes.append(-1 if value is None else self._known.setdefault(value, len(self._known)))
+
+    def values(self) -> AnyArray | None:
+        if not self._known:
+            return None
+        codes = np.frombuffer(self._codes, np.int32)
+        known = list(self._known)
+        whole = codes.min() >= 0 and all(not isinstance(v, str) and -(2**63) <= v < 2**63 for v in known)
+        return np.array(known, np.int64)[codes] if whole else np.array([*map(str, known), ""])[codes]
+
+
+def checked_max_words(max_words: int | None) -> int | None:
+    if max_words is not None and (isinstance(max_words, bool) or not isinstance(max_words, Integral) or max_words < 1):
+        raise InputError(
+            f"max_words must be a whole number of at least 1; found {shown(max_words)}. Leave it out for all words."
+        )
+    return None if max_words is None else int(max_words)

@@ -1,0 +1,20 @@
+"""How good topics are: held-out perplexity, coherence, diversity, and which topic is which."""
+
+from discreet.evaluation._top_words import top_words
+from discreet.evaluation.coherence import Coherence, coherence
+from discreet.evaluation.diversity import diversity
+from discreet.evaluation.matching import Matching, match_topics
+from discreet.evaluation.perplexity import Completion, completion, completion_perplexity, fold_in_perplexity
+
+__all__ = [
+    "Coherence",
+    "Completion",
+    "Matching",
+    "coherence",
+    "completion",
+    "completion_perplexity",
+    "diversity",
+    "fold_in_perplexity",
+    "match_topics",
+    "top_words",
+]

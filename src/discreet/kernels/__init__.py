@@ -1,0 +1,1 @@
+"""Compiled loops on bare arrays: no checks, no policy, no ``fastmath``."""

@@ -1,0 +1,133 @@
+"""Sixteen document slots that advance in step, and the random draws of the documents in them.
+
+Documents enter the slots in rising order, each into the first slot that falls free. A slot holds the draws of its
+document a window at a time. ChaCha blocks come sixteen at once, so the blocks of short documents are made together, in the
+order in which the documents will start; a long document makes its own further windows.
+
+Working memory is two flat arrays with named places, not a tuple of many: reading a field of a tuple in compiled code
+counts a reference, atomically, each time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+
+from discreet._types import IntArray, UInt32Array, UInt64Array
+from discreet.kernels.lanes import LANES, load, store
+from discreet.kernels.stream import BLOCK, fill_document, fill_group
+
+WINDOW = 1024
+"""Draws kept ready for each document."""
+
+STRIDE = WINDOW + BLOCK
+"""From one slot's draws to the next: not a power of two, or sixteen documents in step would share one cache set."""
+
+# Places in `bits` (uint32):
+DRAWS = 0  # 16 windows
+_AHEAD = DRAWS + LANES * STRIDE  # sixteen blocks of documents that start next
+_PLACES = _AHEAD + LANES * LANES  # their documents and block numbers
+NOW = _PLACES + 2 * LANES  # the draw that each slot uses now
+ROWS = NOW + LANES  # where each slot's row starts
+CHOSEN = ROWS + LANES  # the topics drawn
+BITS_SIZE = CHOSEN + LANES
+
+# Places in `slots` (uint64):
+WORD_ROW = 0  # where the row of the token's word starts
+TOKEN = WORD_ROW + LANES  # the token that each slot is at
+END = TOKEN + LANES  # the end of its document; a slot is idle when token == end
+PLACE = END + LANES  # where in `bits` its draw lies
+_DOCUMENT = PLACE + LANES
+_NEXT = _DOCUMENT + LANES  # the next document to start
+_AHEAD_DOCUMENT = _NEXT + 1  # the next block to make
+_AHEAD_BLOCK = _AHEAD_DOCUMENT + 1
+_AHEAD_USED = _AHEAD_BLOCK + 1  # blocks already taken
+SLOTS_SIZE = _AHEAD_USED + 1
+
+
+def aligned(size: int, dtype: type) -> np.ndarray:  # type: ignore[type-arg]
+    """Zeros that start on a 64-byte boundary, so that no vector straddles two cache lines."""
+    itemsize = np.dtype(dtype).itemsize
+    array = np.zeros(size + 64 // itemsize, dtype)
+    start = (-array.ctypes.data % 64) // itemsize
+    return array[start : start + size]
+
+
+@register_jitable(_nrt=False)
+def open_slots(first: int, slots: UInt64Array) -> None:
+    """Begin with document ``first``; every slot is idle."""
+    slots[:] = 0
+    slots[_NEXT], slots[_AHEAD_DOCUMENT], slots[_AHEAD_USED] = first, first, LANES
+
+
+@register_jitable(_nrt=False)
+def start_document(
+    slot: int,
+    offsets: IntArray,
+    last: int,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> bool:
+    """Put the next document that has a token into this slot; False, and the slot idle, if there is none."""
+    document = np.int64(slots[_NEXT])
+    while document < last and offsets[document] == offsets[document + 1]:
+        document += 1
+    slots[_NEXT] = document + 1
+    if document >= last:
+        slots[TOKEN + slot] = slots[END + slot] = 0
+        return False
+    length = offsets[document + 1] - offsets[document]
+    slots[TOKEN + slot], slots[END + slot] = offsets[document], offsets[document + 1]
+    slots[_DOCUMENT + slot], slots[PLACE + slot] = document, DRAWS + slot * STRIDE
+    for start in range(DRAWS + slot * STRIDE, DRAWS + slot * STRIDE + min(length, WINDOW), BLOCK):
+        if slots[_AHEAD_USED] == LANES:
+            _make_blocks_ahead(offsets, last, key, purpose, sweep, bits, slots)
+        used = np.int64(slots[_AHEAD_USED])
+        store(bits, start, load(bits, _AHEAD + used * BLOCK))
+        slots[_AHEAD_USED] = used + 1
+    return True
+
+
+@register_jitable(_nrt=False)
+def _make_blocks_ahead(
+    offsets: IntArray,
+    last: int,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    document, block = np.int64(slots[_AHEAD_DOCUMENT]), np.int64(slots[_AHEAD_BLOCK])
+    for lane in range(LANES):
+        while document < last and block * BLOCK >= min(offsets[document + 1] - offsets[document], WINDOW):
+            document, block = document + 1, 0
+        bits[_PLACES + lane] = document
+        bits[_PLACES + LANES + lane] = block
+        block += 1
+    fill_group(key, purpose, sweep, bits, _PLACES, bits, _AHEAD)
+    slots[_AHEAD_DOCUMENT], slots[_AHEAD_BLOCK], slots[_AHEAD_USED] = document, block, 0
+
+
+@register_jitable(_nrt=False)
+def step_on(
+    slot: int,
+    offsets: IntArray,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """To the next token of the same document."""
+    slots[TOKEN + slot] += np.uint64(1)
+    place = np.int64(slots[PLACE + slot]) + 1
+    if place == DRAWS + slot * STRIDE + WINDOW:
+        document = np.int64(slots[_DOCUMENT + slot])
+        block = (np.int64(slots[TOKEN + slot]) - offsets[document]) // BLOCK
+        place -= WINDOW
+        fill_document(key, purpose, sweep, np.uint32(document), block, bits, _PLACES, bits, place, place + WINDOW)
+    slots[PLACE + slot] = place

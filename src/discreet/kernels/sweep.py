@@ -1,0 +1,164 @@
+"""The frozen sweep: a new topic for every token, sixteen documents at a time.
+
+Each token's topic is drawn from ``p(k) ∝ weights[w, k] · (n[d, k] + alpha[k])``, where the weights do not change during the
+sweep and ``n[d, ·]`` counts the topics of the document's other tokens. Given the weights documents are independent, and
+this is what makes the kernel fast: a draw within one document waits for the draw before it, so sixteen documents
+advance in step, one token each. Their sums over topics are vector work on contiguous rows; then one transposition turns
+sixteen rows of sixteen partial sums into sixteen lanes, one a document, and the choice of a topic is vector work too.
+
+Order of additions (the same for every machine and number of threads): topic ``k`` sits in lane ``k % 16``; a lane adds up its
+topics in rising order; the lanes are added in rising order; the mark ``u · total`` is found first among the lanes,
+then within its lane. All in float32: a probability is exact to a relative 1e-6 or so, and below 2^-24 it may become zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+
+from discreet._types import Float32Array, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
+from discreet.kernels.lanes import LANES, as_float, gather, load, passed, splat, store, transpose, unit_interval, where
+from discreet.kernels.slots import (
+    BITS_SIZE,
+    CHOSEN,
+    END,
+    NOW,
+    PLACE,
+    ROWS,
+    SLOTS_SIZE,
+    TOKEN,
+    WORD_ROW,
+    aligned,
+    open_slots,
+    start_document,
+    step_on,
+)
+
+_TALLY = BITS_SIZE  # in `bits`, 2 × width: a document's topics as it starts, even and odd tokens apart
+
+
+def dense_scratch(width: int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
+    """Working memory of one thread; its contents mean nothing between calls.
+
+    The first array holds 16 × width topic counts, 16 × width running sums and 16 × 16 lane sums; for the others see
+    ``kernels/slots.py``.
+    """
+    bits = aligned(_TALLY + 2 * width, np.uint32)
+    bits[ROWS : ROWS + LANES] = np.arange(LANES) * width
+    return aligned(2 * LANES * width + LANES * LANES, np.float32), bits, aligned(SLOTS_SIZE, np.uint64)
+
+
+@register_jitable(_nrt=False)
+def _count_document(
+    slot: int, topics: UInt16Array, width: int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+) -> None:
+    """Count the topics of the document in this slot. Two tallies, as equal neighbours would wait for each other."""
+    start, stop = np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])
+    for k in range(_TALLY, _TALLY + 2 * width, LANES):
+        store(bits, k, splat(np.uint32(0)))
+    even, odd = np.uint64(_TALLY), np.uint64(_TALLY + width)
+    for i in range(start, stop - 1, 2):
+        bits[even + np.uint64(topics[i])] += np.uint32(1)
+        bits[odd + np.uint64(topics[i + 1])] += np.uint32(1)
+    if (stop - start) % 2 == 1:
+        bits[even + np.uint64(topics[stop - 1])] += np.uint32(1)
+    for k in range(0, width, LANES):
+        store(rows, slot * width + k, as_float(load(bits, _TALLY + k) + load(bits, _TALLY + width + k)))
+
+
+@njit(nogil=True, cache=True, _nrt=False)
+def sweep_dense(
+    words: Int32Array,
+    offsets: IntArray,
+    topics: UInt16Array,
+    first: int,
+    last: int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Draw the topics of documents ``first`` to ``last - 1`` anew.
+
+    ``weights`` is flat, one row of ``width`` a word, width a multiple of 16; weights and alpha beyond the number of topics
+    are zero. The last three arguments come from :func:`dense_scratch`.
+    """
+    width = alpha.shape[0]
+    wide, one = np.uint64(width), np.uint64(1)
+    partial, sums = LANES * width, 2 * LANES * width
+    nothing = splat(np.float32(0))
+    open_slots(first, slots)
+    for slot in range(LANES):
+        if start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
+            _count_document(slot, topics, width, rows, bits, slots)
+            i = slots[TOKEN + slot]
+            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
+            bits[NOW + slot] = bits[slots[PLACE + slot]]
+            rows[np.uint64(slot) * wide + np.uint64(topics[i])] -= np.float32(1)
+
+    active = 1
+    while active > 0:
+        # 1. Sixteen documents, one token each: lane sums of the topics' weights.
+        for slot in range(LANES):
+            row, word = slot * width, np.int64(slots[WORD_ROW + slot])
+            total = nothing
+            for k in range(0, width, LANES):
+                total = total + load(weights, word + k) * (load(rows, row + k) + load(alpha, k))
+                store(rows, partial + row + k, total)
+            store(rows, sums + slot * LANES, total)
+
+        # 2. One document a lane: find the mark among the lane sums, then within its lane.
+        transpose(rows, sums)
+        total = nothing
+        for lane in range(sums, sums + LANES * LANES, LANES):
+            total = total + load(rows, lane)
+            store(rows, lane, total)
+        mark = unit_interval(load(bits, NOW)) * total
+        chosen, below = splat(np.uint32(0)), nothing
+        for lane in range(sums, sums + LANES * LANES, LANES):
+            running = load(rows, lane)
+            flag = passed(running, mark, total)
+            chosen = chosen + flag
+            below = where(flag, running, below)
+        mark = mark - below
+        at = load(bits, ROWS) + chosen
+        total = gather(rows, partial + width - LANES, at)
+        for k in range(partial, partial + width - LANES, LANES):
+            chosen = chosen + passed(gather(rows, k, at), mark, total) * splat(np.uint32(LANES))
+        store(bits, CHOSEN, chosen)
+
+        # 3. Book the draws and step on. The next token leaves its counts here, long before step 1 reads them.
+        active = 0
+        for slot in range(LANES):
+            i, stop = slots[TOKEN + slot], slots[END + slot]
+            if i == stop:
+                continue
+            active += 1
+            row, topic = np.uint64(slot) * wide, np.uint64(bits[CHOSEN + slot])
+            topics[i] = topic
+            if i + one < stop:
+                rows[row + topic] += np.float32(1)
+                step_on(slot, offsets, key, purpose, sweep, bits, slots)
+            elif start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
+                _count_document(slot, topics, width, rows, bits, slots)
+            else:
+                continue
+            i = slots[TOKEN + slot]
+            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
+            bits[NOW + slot] = bits[slots[PLACE + slot]]
+            rows[row + np.uint64(topics[i])] -= np.float32(1)
+
+
+@njit(nogil=True, cache=True, _nrt=False)
+def count_topics(
+    words: Int32Array, topics: UInt16Array, first_token: int, last_token: int, width: int, counts: Int32Array
+) -> None:
+    """Add the tokens ``first_token`` to ``last_token - 1`` to the flat word × width ``counts``."""
+    wide = np.uint64(width)
+    for i in range(first_token, last_token):
+        counts[np.uint64(words[i]) * wide + np.uint64(topics[i])] += np.int32(1)

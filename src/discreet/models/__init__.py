@@ -1,0 +1,1 @@
+"""Estimators, and what they may give away."""

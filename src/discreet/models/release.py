@@ -1,0 +1,235 @@
+"""Release: what may leave the house.
+
+Topics, the words they are made of, how they were made and what is promised about them. No document-topic table, no
+exact count, nothing else that was not released: a Release can be given to whoever the guarantee is meant for. On disk
+it is a folder that any tool can read (see ``release_folder.py``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._types import AnyArray, FloatArray
+from discreet.corpus.corpus import Corpus
+from discreet.models import release_folder
+from discreet.privacy import Guarantee
+
+JSON: TypeAlias = Any
+"""None, a bool, a finite number, a string, or a list or dictionary of these."""
+
+ROW_SUM_TOLERANCE = 1e-9
+EM_TOLERANCE = 1e-6
+EM_STEPS = 500
+CHUNK = 64
+"""Documents that one task works on; results do not depend on it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A trained model without anything private that its guarantee does not cover."""
+
+    topics: FloatArray
+    """Topic × word; each row is a distribution over ``vocabulary``."""
+    vocabulary: tuple[str, ...]
+    alpha: FloatArray
+    """Prior weight of each topic in a document."""
+    beta: float
+    """Prior weight of each word in a topic."""
+    method: str
+    """The name of the command line's ``--method``, such as ``lda``."""
+    parameters: dict[str, JSON]
+    """Planned parameters of the training, never anything that was measured on the data."""
+    guarantee: Guarantee
+    ledger: list[dict[str, JSON]] = field(default_factory=list)
+    """What was charged, entry by entry; empty for models that promise nothing."""
+    history: dict[str, list[float]] = field(default_factory=dict)
+    """Values per sweep that are functions of released statistics only."""
+    versions: dict[str, str] = field(default_factory=release_folder.versions)
+    """The software that made it, for whoever wants to repeat it."""
+
+    def __post_init__(self) -> None:
+        topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
+        vocabulary = (self.vocabulary,) if isinstance(self.vocabulary, str) else tuple(self.vocabulary)
+        _check_words(vocabulary, topics.shape[1])
+        _check_topics(topics)
+        if alpha.shape != (len(topics),) or not (alpha > 0).all():
+            raise InputError(
+                f"alpha must hold one positive number for each of {len(topics)} topics; "
+                f"found shape {alpha.shape}, smallest {alpha.min(initial=np.inf):.3g}."
+            )
+        beta = self.beta
+        if isinstance(beta, bool) or not isinstance(beta, int | float | np.floating) or not 0 < beta < np.inf:
+            raise InputError(f"beta must be a positive number; found {beta!r}.")
+        if not isinstance(self.method, str) or not self.method:
+            raise InputError(f"method must be a name such as 'lda'; found {self.method!r}.")
+        if not isinstance(self.guarantee, Guarantee):
+            raise InputError(
+                f"guarantee must be a Guarantee; found {type(self.guarantee).__name__}. See Guarantee.none."
+            )
+        settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": float(beta)}
+        for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
+            settled[name] = _plain(getattr(self, name), kind, name)
+        _check_lists(settled["history"], settled["versions"], settled["ledger"])
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    # --- reading it -------------------------------------------------------------------------------------------------
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.topics)
+
+    @property
+    def n_words(self) -> int:
+        """Size of the vocabulary."""
+        return len(self.vocabulary)
+
+    def top_words(self, n: int = 10) -> list[list[str]]:
+        """The ``n`` most probable words of each topic, best first (ties in the order of the vocabulary)."""
+        if n < 1:
+            raise InputError(f"the number of words per topic must be at least 1; found {n}.")
+        best = np.argsort(-self.topics, axis=1, kind="stable")[:, :n]
+        return [[self.vocabulary[i] for i in row] for row in best]
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_topics} topics, {self.n_words:,} words"
+        return f"<Release: {self.method}, {sizes}, guarantee {self.guarantee.basis}>"
+
+    # --- using it ---------------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any, *, n_threads: int | None = None) -> FloatArray:
+        """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik.
+
+        ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, of which words outside ``vocabulary`` are
+        passed over. The row of a document without a known word is the prior. The result describes the documents given:
+        if these are private, it is for their curator's eyes. The same for any ``n_threads`` (all cores by default).
+        """
+        from discreet.kernels.likelihood import mixture_weights
+
+        if isinstance(X, Corpus):
+            corpus = X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
+        else:
+            corpus = Corpus.from_counts(X, self.vocabulary)
+        word_topics, alpha = np.ascontiguousarray(self.topics.T), np.array(self.alpha)
+        theta = np.empty((corpus.n_documents, self.n_topics))
+
+        def estimate(first: int) -> None:
+            for d in range(first, min(first + CHUNK, corpus.n_documents)):
+                tokens = corpus.words[corpus.offsets[d] : corpus.offsets[d + 1]]
+                words, counts = np.unique(tokens, return_counts=True)
+                rows = word_topics[words]
+                columns = np.ascontiguousarray(rows.T)
+                mixture_weights(rows, columns, counts.astype(np.float64), alpha, EM_TOLERANCE, EM_STEPS, theta[d])
+
+        with ThreadPoolExecutor(n_threads or os.cpu_count() or 1) as pool:
+            list(pool.map(estimate, range(0, corpus.n_documents, CHUNK)))
+        return theta
+
+    # --- giving it away ---------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a new folder, completely or not at all. Replaces an existing release only with ``overwrite=True``."""
+        return release_folder.write(
+            path,
+            {"topics": self.topics, "alpha": self.alpha},
+            self.vocabulary,
+            {
+                "method": self.method,
+                "beta": self.beta,
+                "parameters": self.parameters,
+                "guarantee": self.guarantee.to_json(),
+                "ledger": self.ledger,
+                "history": self.history,
+                "versions": self.versions,
+            },
+            overwrite=overwrite,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a folder that `save` wrote. Runs none of its maker's code: no pickle, every value checked.
+
+        The checksums find damage, not forgery: trust the guarantee as far as you trust whoever gave you the folder.
+        """
+        with release_folder.reading(path) as (arrays, vocabulary, about):
+            about["guarantee"] = Guarantee.from_json(about["guarantee"])
+            return cls(arrays["topics"], vocabulary, arrays["alpha"], **about)
+
+
+def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
+    """A private, read-only float64 copy."""
+    try:
+        array: FloatArray = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers; found {type(values).__name__}.") from None
+    if array.ndim != dimensions or not array.size:
+        raise InputError(f"{name} must have {dimensions} dimensions and hold something; found shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
+    array.setflags(write=False)
+    return array
+
+
+def _check_topics(topics: FloatArray) -> None:
+    if (topics < 0).any():
+        raise InputError(f"topics must not be negative; found {_first(topics, topics < 0)}.")
+    sums = topics.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        raise InputError(f"each topic must sum to 1; topic {worst} sums to {sums[worst]:.9g}.")
+
+
+def _check_words(vocabulary: Sequence[str], n_columns: int) -> None:
+    if len(vocabulary) != n_columns:
+        raise InputError(f"the vocabulary has {len(vocabulary):,} words but the topics {n_columns:,} columns.")
+    seen: set[str] = set()
+    for word in vocabulary:
+        if not isinstance(word, str):
+            raise InputError(f"the vocabulary must hold words; found {word!r}.")
+        if word in seen:
+            raise InputError(f"the vocabulary holds {word!r} more than once. Each word needs its own column.")
+        seen.add(word)
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"the word {word!r} cannot be written as UTF-8. Leave it out of the vocabulary.") from None
+
+
+def _check_lists(history: dict[str, Any], versions: dict[str, Any], ledger: list[Any]) -> None:
+    for name, values in history.items():
+        if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
+            raise InputError(f"history[{name!r}] must be a list of numbers.")
+    if not all(isinstance(text, str) for text in versions.values()):
+        raise InputError(f"versions must be texts; found {versions}.")
+    if not all(isinstance(entry, dict) for entry in ledger):
+        raise InputError("each entry of the ledger must be a dictionary.")
+
+
+def _plain(value: Any, kind: type, name: str) -> Any:
+    """A deep copy made of JSON values only, so that what is kept is what can be saved."""
+    if not isinstance(value, kind if kind is list else Mapping):
+        raise InputError(f"{name} must be a {kind.__name__}; found {type(value).__name__}.")
+
+    def unwrap(other: object) -> Any:
+        if isinstance(other, np.generic | np.ndarray):
+            return other.tolist()
+        raise TypeError(f"{type(other).__name__} is not a JSON value")
+
+    try:
+        return json.loads(json.dumps(value, default=unwrap, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{name} must hold JSON values only: {error}.") from None
+
+
+def _first(array: AnyArray, where: AnyArray) -> str:
+    place = tuple(int(i) for i in np.argwhere(where)[0])
+    return f"{array[place]} at {place}"

@@ -1,0 +1,239 @@
+"""How a Release lies on disk: four plain files, written completely or not at all.
+
+    topics.npy       topic × word, float64
+    alpha.npy        topics, float64
+    vocabulary.txt   UTF-8, one word a line; backslash, line feed and carriage return in a word are \\\\, \\n, \\r
+    release.json     format, version, everything else, and the SHA-256 of the other three
+
+A new folder is made beside its final place and renamed into it, so a reader never meets half a release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from discreet._errors import InputError, ReleaseError
+from discreet._types import FloatArray
+
+FORMAT = "discreet release"
+FORMAT_VERSION = 1
+ARRAYS = ("topics", "alpha")
+ABOUT = ("method", "beta", "parameters", "guarantee", "ledger", "history", "versions")
+HASHED = (*(f"{name}.npy" for name in ARRAYS), "vocabulary.txt")
+FILES = (*HASHED, "release.json")
+
+
+def versions() -> dict[str, str]:
+    """What is installed here, read without importing it."""
+    found = {"python": platform.python_version()}
+    for package in ("discreet", "numba", "numpy", "scikit-learn", "scipy"):
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Where a release would be written, or an error: worth asking before hours of training, not after."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir() and overwrite:
+        strange = sorted(set(os.listdir(target)) - set(FILES))
+        if not is_release(target) or strange:
+            found = f"it holds {strange[0]!r}" if strange else "it has no release.json of ours"
+            raise ReleaseError(f"{path} is not a release ({found}), so it is not overwritten. Choose another place.")
+    elif target.exists():
+        hint = "Choose another place, or overwrite it explicitly." if is_release(target) else "Choose another place."
+        raise ReleaseError(f"{path} exists already. {hint}")
+    if not target.parent.is_dir():
+        raise ReleaseError(f"{path} cannot be written: the folder {target.parent} does not exist. Create it first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise ReleaseError(
+            f"{path} cannot be written: no permission to write in {target.parent}. Choose another place."
+        )
+    return target
+
+
+def is_release(path: Path) -> bool:
+    """Does this folder say that it is a release? (It may still be damaged.)"""
+    try:
+        about = json.loads((path / "release.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(about, dict) and about.get("format") == FORMAT
+
+
+def write(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, FloatArray],
+    vocabulary: Sequence[str],
+    about: Mapping[str, Any],
+    *,
+    overwrite: bool,
+) -> Path:
+    """Write the four files into a sibling of ``path``, then rename it. Whatever goes wrong, the sibling is removed."""
+    target = check_target(path, overwrite=overwrite)
+    partial = _sibling(target, "partial")
+    try:
+        partial.mkdir()
+        for name in ARRAYS:
+            with open(partial / f"{name}.npy", "xb") as file:
+                np.lib.format.write_array(file, arrays[name].astype("<f8", copy=False), allow_pickle=False)
+                _settle(file)
+        _write_text(partial / "vocabulary.txt", "".join(f"{_escape(word)}\n" for word in vocabulary))
+        head = {"format": FORMAT, "format_version": FORMAT_VERSION, **about}
+        head["sha256"] = {name: _digest(partial / name) for name in HASHED}
+        _write_text(partial / "release.json", json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        _sync_folder(partial)
+        _move_into_place(partial, target)
+    except BaseException:  # Ctrl-C included
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    _sync_folder(target.parent)
+    return target
+
+
+def _move_into_place(partial: Path, target: Path) -> None:
+    """Rename; an old release steps aside first, and comes back if the new one cannot take its place."""
+    if not target.exists():
+        partial.rename(target)
+        return
+    old = _sibling(target, "old")
+    try:
+        target.rename(old)
+        partial.rename(target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _sibling(target: Path, ending: str) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{ending}")
+
+
+def _write_text(path: Path, text: str) -> None:
+    with open(path, "xb") as file:
+        file.write(text.encode("utf-8"))
+        _settle(file)
+
+
+def _settle(file: Any) -> None:
+    """Onto the disk itself, so that the rename cannot overtake the bytes."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    with suppress(OSError):  # some file systems (and Windows) cannot sync a folder
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, FloatArray], tuple[str, ...], dict[str, Any]]]:
+    """The arrays, vocabulary and other fields of a folder. What is wrong with them becomes one ReleaseError."""
+    try:
+        yield _read(Path(path))
+    except ReleaseError:
+        raise
+    except InputError as error:
+        raise ReleaseError(f"{path} is a damaged release: {error}") from None
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def _read(path: Path) -> tuple[dict[str, FloatArray], tuple[str, ...], dict[str, Any]]:
+    if not path.exists():
+        raise ReleaseError(f"{path} does not exist. Train a model first: discreet fit FILE -o {path.name}.")
+    head = _read_head(path)
+    sums = head["sha256"]
+    if not isinstance(sums, dict) or set(sums) != set(HASHED):
+        raise ReleaseError(f"{path} is a damaged release: release.json does not list the checksums of its files.")
+    for name in HASHED:
+        if not (path / name).is_file():
+            raise ReleaseError(f"{path} is a damaged release: {name} is missing. Ask for the folder again.")
+        if _digest(path / name) != sums[name]:
+            raise ReleaseError(f"{path} is a damaged release: {name} has changed since it was saved. Get a fresh copy.")
+    arrays = {name: _read_array(path, f"{name}.npy") for name in ARRAYS}
+    return arrays, _read_vocabulary(path), {name: head[name] for name in ABOUT}
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    """release.json, if this code can understand it."""
+    if not (path / "release.json").is_file():
+        raise ReleaseError(f"{path} is not a release: it has no release.json. Name a folder that `discreet fit` made.")
+    try:
+        head = json.loads((path / "release.json").read_text("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{path} is a damaged release: release.json is not valid JSON ({error}).") from None
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise ReleaseError(f"{path} is not a release: its release.json was written by something else.")
+    found = head.get("format_version")
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise ReleaseError(f"{path} is a damaged release: release.json has no format version.")
+    if found > FORMAT_VERSION:
+        raise ReleaseError(
+            f"{path} has format version {found}, and this discreet reads up to {FORMAT_VERSION}. Upgrade discreet."
+        )
+    missing = sorted({*ABOUT, "sha256"} - set(head))
+    if missing:
+        raise ReleaseError(f"{path} is a damaged release: release.json has no {missing[0]!r}.")
+    return head
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _read_array(path: Path, name: str) -> FloatArray:
+    """Mapped, not read: a header that claims more than the file holds is refused before any memory is taken."""
+    try:
+        mapped = np.lib.format.open_memmap(path / name, mode="r")
+    except (ValueError, OSError, EOFError, OverflowError):
+        raise ReleaseError(f"{path} is a damaged release: {name} is not a plain array of numbers.") from None
+    if mapped.dtype != np.float64:
+        raise ReleaseError(f"{path} is a damaged release: {name} must be float64; found {mapped.dtype}.")
+    return np.array(mapped, dtype=np.float64)
+
+
+def _read_vocabulary(path: Path) -> tuple[str, ...]:
+    try:
+        text = (path / "vocabulary.txt").read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{path} is a damaged release: vocabulary.txt is not UTF-8.") from None
+    return tuple(_unescape(line) for line in text.removesuffix("\n").split("\n"))
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _escape(word: str) -> str:
+    return word.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _unescape(line: str) -> str:
+    return re.sub(r"\\([\\nr])", lambda match: {"\\": "\\", "n": "\n", "r": "\r"}[match[1]], line)

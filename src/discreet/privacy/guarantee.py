@@ -1,0 +1,221 @@
+"""Guarantee: what a model promises, to whom, about what, and on which grounds.
+
+A bare ε says nothing: it needs the thing that it protects, who is looking, which data sets count as neighbours, and
+whether anybody has proved it. Here they always travel together, and the text that people read is made from all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from discreet._errors import InputError
+
+
+class Unit(StrEnum):
+    """What is protected."""
+
+    WORD = "word"  # one token replaced
+    DOCUMENT = "document"  # one document added or removed
+    USER = "user"  # all documents of one group id added or removed
+    BIT = "bit"  # one word's presence in one report (local model)
+    REPORT = "report"  # one whole report (local model)
+
+
+class Observer(StrEnum):
+    """What the adversary sees."""
+
+    MODEL = "model"  # the final topics
+    STATISTICS = "statistics"  # every noisy statistic released in training; the model is a function of these
+    TRAJECTORY = "trajectory"  # statistics, and the topic of every token after every sweep
+    REPORT = "report"  # local model: the server itself
+
+
+class Relation(StrEnum):
+    """How neighbouring data sets differ."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+class Basis(StrEnum):
+    """On which grounds the numbers stand."""
+
+    PROVEN = "proven"
+    CLAIMED = "claimed"  # as published; the reasons say what is missing
+    ESTIMATE = "estimate"  # a diagnostic computed from private data: for the curator, never to be published
+    NONE = "none"
+
+
+EXACT_COUNTS = "topics are computed from exact counts, so a membership attack can find training documents"
+"""Why an ordinary topic model promises nothing."""
+
+SEEDED = "seeded: whoever knows the seed can repeat every random draw"
+"""Why a reproducible run promises nothing, whatever its noise."""
+
+_CHANGES = {
+    (Unit.WORD, Relation.ADD_REMOVE): "one word added to or removed from a document",
+    (Unit.WORD, Relation.REPLACE): "one word of one document replaced by another word",
+    (Unit.DOCUMENT, Relation.ADD_REMOVE): "one document added or removed",
+    (Unit.DOCUMENT, Relation.REPLACE): "one document replaced by another document",
+    (Unit.USER, Relation.ADD_REMOVE): "all documents of one user added or removed",
+    (Unit.USER, Relation.REPLACE): "all documents of one user replaced by those of another user",
+    (Unit.BIT, Relation.ADD_REMOVE): "one word added to or removed from one report",
+    (Unit.BIT, Relation.REPLACE): "one word's presence in one report changed",
+    (Unit.REPORT, Relation.ADD_REMOVE): "one whole report added or removed",
+    (Unit.REPORT, Relation.REPLACE): "one whole report replaced by another report",
+}
+_LARGER = {Unit.WORD: "document", Unit.BIT: "report", Unit.DOCUMENT: "user"}
+_OBSERVERS = {
+    Observer.MODEL: "the final model",
+    Observer.STATISTICS: "the final model and every statistic released while it was trained",
+    Observer.TRAJECTORY: "the final model, every statistic and the topic of every word during training",
+    Observer.REPORT: "each report as it arrives at the server",
+}
+_UNLIMITED = 20.0  # beyond this ε the factor e^ε exceeds 10^8, and printing it would only look like precision
+
+_Enum = TypeVar("_Enum", bound=StrEnum)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ) with everything that gives them a meaning.
+
+    ``epsilon`` is infinite, and ``unit``, ``observer`` and ``relation`` are None, exactly when ``basis`` is ``none``.
+    ``reasons`` are short phrases: what is assumed (``proven``), or what keeps it from a proof (the others).
+    """
+
+    epsilon: float
+    delta: float
+    unit: Unit | None
+    observer: Observer | None
+    relation: Relation | None
+    basis: Basis
+    reasons: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (("unit", Unit), ("observer", Observer), ("relation", Relation), ("basis", Basis)):
+            value = getattr(self, name)
+            if value is not None or name == "basis":
+                object.__setattr__(self, name, _member(kind, value, name))
+        object.__setattr__(self, "epsilon", _number(self.epsilon, "epsilon"))
+        object.__setattr__(self, "delta", _number(self.delta, "delta"))
+        if isinstance(self.reasons, str) or not all(isinstance(r, str) and r.strip() for r in self.reasons):
+            raise InputError(f"the reasons of a guarantee must be phrases; found {self.reasons!r}.")
+        object.__setattr__(self, "reasons", tuple(self.reasons))
+        self._check_meaning()
+
+    def _check_meaning(self) -> None:
+        """Refuse combinations that would promise something without saying what."""
+        if not self.epsilon >= 0 or not 0 <= self.delta < 1:
+            raise InputError(
+                f"a guarantee needs epsilon >= 0 and 0 <= delta < 1; found epsilon={self.epsilon}, delta={self.delta}."
+            )
+        about = (self.unit, self.observer, self.relation)
+        if self.basis is Basis.NONE:
+            if math.isfinite(self.epsilon) or any(part is not None for part in about):
+                raise InputError("a guarantee of basis 'none' has no numbers. Use Guarantee.none(reason).")
+        elif not math.isfinite(self.epsilon) or any(part is None for part in about):
+            raise InputError(
+                f"a guarantee of basis '{self.basis}' needs a finite epsilon, a unit, an observer and a relation; "
+                f"found epsilon={self.epsilon}, unit={self.unit}, observer={self.observer}, relation={self.relation}."
+            )
+        if self.basis is not Basis.PROVEN and not self.reasons:
+            raise InputError(f"a guarantee of basis '{self.basis}' must give its reasons: what keeps it from a proof?")
+
+    @classmethod
+    def none(cls, *reasons: str) -> Guarantee:
+        """No guarantee at all, and why."""
+        return cls(math.inf, 0.0, None, None, None, Basis.NONE, reasons)
+
+    # --- for people -------------------------------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """One line. It starts with ``none`` when nothing is promised."""
+        if self.basis is Basis.NONE:
+            return f"none: {'; '.join(self.reasons)}"
+        caveat = "" if self.basis is Basis.PROVEN else f" ({'; '.join(self.reasons)})"
+        return (
+            f"ε = {self.epsilon:g}, δ = {self.delta:g} for one {self.unit} ({self.relation}), "
+            f"seen by the {self.observer} observer: {self.basis}{caveat}"
+        )
+
+    def __str__(self) -> str:
+        """A paragraph for somebody who has to decide whether the model may be given away."""
+        reasons = "; ".join(self.reasons)
+        if self.basis is Basis.NONE:
+            return (
+                f"No privacy guarantee. Reason: {reasons}. Treat this model as confidentially as the documents that it "
+                "was trained on: give it only to people who may read them."
+            )
+        meaning = self._meaning()
+        if self.basis is Basis.PROVEN:
+            assumed = f" It assumes: {reasons}." if reasons else ""
+            return f"Differential privacy, proven. {meaning} What many of them say alike is not hidden.{assumed}"
+        if self.basis is Basis.CLAIMED:
+            return (
+                f"Differential privacy, claimed but not proven. The claim: {meaning} What is missing: {reasons}. "
+                "Do not rely on it."
+            )
+        return (
+            f"An estimate for the curator, not a guarantee. It suggests: {meaning} Why it is no more: {reasons}. "
+            "It was computed from private data: do not publish it."
+        )
+
+    def _meaning(self) -> str:
+        """The definition of differential privacy in everyday words, with this guarantee's own numbers."""
+        assert self.unit is not None
+        assert self.observer is not None
+        assert self.relation is not None
+        if self.epsilon > _UNLIMITED:
+            factor = "so many times as likely that this protects nothing in practice"
+        else:
+            factor = f"at most {math.exp(self.epsilon):.3g} times as likely"
+        plus = f", plus {self.delta:g} (δ)" if self.delta else ""
+        larger = f" A whole {_LARGER[self.unit]} has less protection." if self.unit in _LARGER else ""
+        return (
+            f"The change considered: {_CHANGES[self.unit, self.relation]}. To whoever sees {_OBSERVERS[self.observer]}"
+            f", it makes any outcome {factor} (e to the power ε = {self.epsilon:g}){plus}.{larger}"
+        )
+
+    # --- for programs -----------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for ``json.dumps``. An infinite ε is null, because JSON has no infinity."""
+        return {
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "delta": self.delta,
+            "unit": None if self.unit is None else str(self.unit),
+            "observer": None if self.observer is None else str(self.observer),
+            "relation": None if self.relation is None else str(self.relation),
+            "basis": str(self.basis),
+            "reasons": list(self.reasons),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Guarantee:
+        """What `to_json` gave, checked as strictly as a new one: a file cannot promise what the code would refuse."""
+        fields = tuple(cls.__dataclass_fields__)
+        if not isinstance(value, Mapping) or set(value) != set(fields):
+            found = ", ".join(sorted(map(str, value))) if isinstance(value, Mapping) else type(value).__name__
+            raise InputError(f"a guarantee must have exactly the fields {', '.join(fields)}; found {found or 'none'}.")
+        if not isinstance(value["reasons"], list):
+            raise InputError(f"the reasons of a guarantee must be a list; found {value['reasons']!r}.")
+        epsilon = math.inf if value["epsilon"] is None else value["epsilon"]
+        return cls(**{**value, "epsilon": epsilon, "reasons": tuple(value["reasons"])})
+
+
+def _member(kind: type[_Enum], value: object, name: str) -> _Enum:
+    try:
+        return kind(value)  # type: ignore[arg-type]  # anything else than a member's value raises
+    except ValueError:
+        raise InputError(f"{name} must be one of {', '.join(kind)}; found {value!r}.") from None
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} must be a number; found {value!r}.")
+    return float(value)

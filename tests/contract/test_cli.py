@@ -1,0 +1,465 @@
+"""The command line: what it prints, what it writes, and one clear line for whatever is wrong."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from discreet.cli import main
+from discreet.models import release_folder
+from discreet.models.release import Release
+from discreet.privacy import EXACT_COUNTS, Guarantee
+
+COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["evaluate"], ["data"], ["data", "ls"])
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process."""
+
+    def call(*arguments: object) -> Ran:
+        code = main([str(a) for a in arguments])
+        return Ran(code, *capfd.readouterr())
+
+    return call
+
+
+def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """Run a command in its own process, warnings being errors."""
+    command = [sys.executable, "-W", "error", "-m", "discreet", *map(str, arguments)]
+    return subprocess.Popen(command, text=True, stderr=subprocess.PIPE, **options)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with forty small documents of two kinds, and a model of them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISCREET_DATA", raising=False)
+    kinds = ("rain wind storm cloud rain", "piano violin music concert piano")
+    rows = [{"body": f"the {kinds[i % 2]} day{i}", "who": f"user{i % 5}", "kind": i % 2} for i in range(40)]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ("cloud", "concert", "music", "piano", "rain", "storm", "violin", "wind")
+    weather = np.array([1, 0, 0, 0, 2, 1, 0, 1]) / 5
+    music = np.array([0, 1, 1, 2, 0, 0, 1, 0]) / 5
+    topics = 0.999 * np.array([weather, music]) + 0.001 / 8
+    none = Guarantee.none(EXACT_COUNTS)
+    Release(topics, words, np.array([0.1, 0.1]), 0.01, "lda", {"n_topics": 2}, none).save(tmp_path / "model")
+    return tmp_path
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b"" for p in sorted(folder.rglob("*"))}
+
+
+# --- help ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_ends_with_an_example(run: Run, command: list[str]) -> None:
+    ran = run(*command, "--help")
+    assert ran.code == 0
+    last = ran.out.rstrip().splitlines()[-1]
+    assert last.startswith("  Example:  discreet " + command[0])
+
+
+def test_without_arguments_it_helps(run: Run) -> None:
+    assert run() == run("--help")
+    assert "Commands:" in run().out
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out.startswith("discreet 0.")
+
+
+def test_help_takes_less_than_half_a_second() -> None:
+    """Processor time, the best of three: the machine may be busy with other tests."""
+
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "discreet", "--help"], stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+# --- fit -------------------------------------------------------------------------------------------------------------
+
+
+def test_fit_makes_a_model_and_shows_it(here: Path, run: Run) -> None:
+    ran = run("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 30, "--seed", 1, "-o", "new", "--threads", 1)
+    assert ran.code == 0, ran.err
+    assert "40 documents" in ran.err
+    lines = ran.out.splitlines()
+    assert {frozenset(line.split("\t")[1].split()[:2]) >= {"rain"} for line in lines[:2]} == {True, False}
+    assert lines[2].startswith("guarantee: none: ")
+    assert lines[3].startswith("wrote new in ")
+    release = Release.load(here / "new")
+    assert release.n_topics == 2
+    assert release.method == "lda"
+    assert release.guarantee.summary().startswith("none")
+    assert "the" not in release.vocabulary
+
+
+def test_fit_tells_programs_in_json(here: Path, run: Run) -> None:
+    ran = run("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 5, "-o", "new", "--json", "--quiet")
+    assert (ran.code, ran.err) == (0, "")
+    told = json.loads(ran.out)
+    assert told["n_topics"] == 2
+    assert told["guarantee"]["basis"] == "none"
+    assert told["topics"] == Release.load(here / "new").top_words()
+
+
+def test_fit_with_every_option(here: Path, run: Run) -> None:
+    Path("words.txt").write_text("rain\nwind\npiano\nmusic\n")
+    common = ("fit", "texts.jsonl", "--text", "body", "--sweeps", 3, "--quiet", "--method", "lda", "--threads", 2)
+    ran = run(
+        *common, "-k", 3, "--alpha", 0.5, "--beta", 0.1, "--vocabulary", "words.txt", "--group", "who", "-o", "one"
+    )
+    assert (ran.code, ran.err) == (0, "")
+    one = Release.load(here / "one")
+    assert one.vocabulary == ("rain", "wind", "piano", "music")
+    assert (one.n_topics, one.beta, list(one.alpha)) == (3, 0.1, [0.5, 0.5, 0.5])
+    ran = run(*common, "--max-words", 2, "--label", "kind", "--collection", "kind", "-o", "one", "--overwrite")
+    assert ran.code == 0, ran.err
+    assert Release.load(here / "one").vocabulary == ("piano", "rain")
+
+
+@pytest.mark.parametrize(("stop", "left_out"), [("english", "the"), ("none", ""), ("stop.txt", "rain")])
+def test_stop_words(here: Path, run: Run, stop: str, left_out: str) -> None:
+    Path("stop.txt").write_text("# mine\nrain\n")
+    ran = run("fit", "texts.jsonl", "--text", "body", "--sweeps", 1, "-q", "--stop-words", stop, "-o", "new")
+    assert ran.code == 0, ran.err
+    vocabulary = Release.load(here / "new").vocabulary
+    assert {"the", "rain", "wind"} - set(vocabulary) == ({left_out} if left_out else set())
+
+
+def test_a_bag_of_words_loses_its_stop_words_when_asked(here: Path, run: Run) -> None:
+    uci(here, "2\n3\n4\n1 1 2\n1 2 1\n2 2 5\n2 3 1\n", "rain\nthe\nwind\n")
+    for stop, kept in ((), ("rain", "the", "wind")), (("--stop-words", "english"), ("rain", "wind")):
+        ran = run("fit", "docword.x.txt", "--sweeps", 1, "-k", 2, "-q", "-o", "new", "--overwrite", *stop)
+        assert ran.code == 0, ran.err
+        assert Release.load(here / "new").vocabulary == kept
+    ran = run("fit", here, "--sweeps", 1, "-k", 2, "-q", "-o", "most", "--stop-words", "english", "--max-words", 1)
+    assert Release.load(here / "most").vocabulary == ("rain",)
+
+
+def test_a_named_data_set_in_both_spellings(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.corpus import Corpus, datasets
+
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def load(name: str, **options: Any) -> Corpus:
+        asked.append((name, options))
+        return Corpus.from_counts([[3, 1], [1, 4]], ("rain", "the"))
+
+    monkeypatch.setattr(datasets, "load", load)
+    common = ("--sweeps", 1, "-k", 2, "-q", "--overwrite", "-o", "new")
+    assert run("fit", "dataset:kos", *common, "--max-words", 5).code == 0
+    assert run("fit", "--dataset", "arxiv", *common, "--stop-words", "none").code == 0
+    assert asked[0] == ("kos", {"max_words": 5})
+    assert asked[1][0] == "arxiv"
+    assert asked[1][1]["tokenizer"].stop_words == frozenset()
+    assert run("fit", "dataset:kos", *common, "--stop-words", "english").code == 0
+    assert Release.load(here / "new").vocabulary == ("rain",)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failed_save_leaves_nothing(
+    here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(release_folder, "_settle", fail)
+    before = everything_in(here)
+    ran = run("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 1, "-o", "new", "-q")
+    if isinstance(error, OSError):
+        assert ran.code == 2
+        assert ran.err == "discreet: No space left on device. Check the place and its rights, and try again.\n"
+    else:
+        assert ran.code == 130
+        assert ran.err == "interrupted: nothing was written\n"
+    assert everything_in(here) == before
+
+
+def test_ctrl_c_in_the_middle_of_training_leaves_nothing(here: Path) -> None:
+    before = everything_in(here)
+    fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 100_000_000, "-o", "new")
+    with start(*fit, stdout=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        while "documents" not in process.stderr.readline():
+            assert process.poll() is None
+        process.stderr.read(1)  # the progress bar has begun
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "interrupted: nothing was written"
+    assert out == ""
+    assert everything_in(here) == before
+
+
+# --- topics, transform, evaluate, data, demo -------------------------------------------------------------------------
+
+
+def test_topics(here: Path, run: Run) -> None:
+    ran = run("topics", "model", "-n", 2)
+    assert ran.code == 0
+    assert ran.out == "0\train cloud\n1\tpiano concert\n"
+    assert ran.err.startswith("guarantee: none: topics are computed from exact counts")
+    told = json.loads(run("topics", "model", "--json").out)
+    assert told["topics"][0][0] == "rain"
+    assert told["guarantee"]["basis"] == "none"
+
+
+def test_topics_on_a_terminal_come_as_a_table(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    out = run("topics", "model").out
+    assert "words" in out.splitlines()[0]
+    assert "rain cloud" in out
+
+
+def test_words_cannot_steer_the_terminal(here: Path, run: Run) -> None:
+    none = Guarantee.none(EXACT_COUNTS)
+    Release([[0.5, 0.5]], ("\x1b[31mred\n", "[bold]"), [1.0], 1.0, "lda", {}, none).save(here / "odd")
+    assert run("topics", "odd").out == "0\t?[31mred? [bold]\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".npy"])
+def test_transform(here: Path, run: Run, suffix: str) -> None:
+    output = here / f"out{suffix}"
+    ran = run("transform", "model", "texts.jsonl", "--text", "body", "-o", output)
+    assert (ran.code, ran.out) == (0, "")
+    assert "curator's eyes" in ran.err
+    if suffix == ".csv":
+        with open(output) as file:
+            rows = list(csv.DictReader(file))
+        assert list(rows[0]) == ["document", "topic0", "topic1"]
+        theta = np.array([[float(row["topic0"]), float(row["topic1"])] for row in rows])
+    elif suffix == ".jsonl":
+        theta = np.array([json.loads(line)["topics"] for line in output.read_text().splitlines()])
+    else:
+        theta = np.load(output, allow_pickle=False)
+    assert theta.shape == (40, 2)
+    assert (theta[::2, 0] > 0.9).all()
+    assert (theta[1::2, 1] > 0.9).all()
+    assert output.stat().st_mode & 0o777 == 0o600
+    assert run("transform", "model", "texts.jsonl", "--text", "body", "-o", output, "--overwrite").code == 0
+
+
+def test_evaluate(here: Path, run: Run) -> None:
+    ran = run("evaluate", "model", "texts.jsonl", "--text", "body", "-n", 4)
+    assert ran.code == 0, ran.err
+    assert [line.split("\t")[0] for line in ran.out.splitlines()] == [
+        "perplexity",
+        "C_V",
+        "C_NPMI",
+        "U_Mass",
+        "diversity",
+    ]
+    assert "curator's eyes" in ran.err
+    told = json.loads(run("evaluate", "model", "texts.jsonl", "--text", "body", "--json", "--threads", 1).out)
+    assert 1 < told["perplexity"] < 8
+    assert set(told["coherence"]) == {"c_v", "c_npmi", "u_mass"}
+    assert told["scored_documents"] == 40
+
+
+def test_data_ls(here: Path, run: Run) -> None:
+    ran = run("data", "ls")
+    assert (ran.code, ran.err) == (0, "")
+    names = [line.split("\t")[0] for line in ran.out.splitlines()]
+    assert {"kos", "nips", "20newsgroups", "arxiv", "neurips-cvpr", "enron", "novels", "scenes"} <= set(names)
+    told = json.loads(run("data", "ls", "--json").out)
+    assert [one["name"] for one in told] == names
+    assert {"name", "present", "description", "where"} <= set(told[0])
+
+
+def test_demo(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.corpus import datasets, read
+
+    small = read("texts.jsonl", text="body")
+    monkeypatch.setattr(datasets, "docstrings", lambda **_: small)
+    before = everything_in(here)
+    ran = run("demo", "--quick")
+    assert ran.code == 0, ran.err
+    assert "40 documents" in ran.out
+    assert "guarantee: none: " in ran.out
+    assert " s (" in ran.out
+    assert everything_in(here) == before
+
+
+def test_a_closed_pipe_is_quiet(here: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with start("data", "ls", "--json", stdout=writer) as process:
+        os.close(writer)
+        _, err = process.communicate(timeout=60)
+    assert err == ""
+    assert process.returncode == 1
+
+
+# --- bad input: one line, exit code 2, nothing written ---------------------------------------------------------------
+
+FIT = ("fit", "-o", "new", "--sweeps", "1", "-k", "2")
+
+
+def uci(folder: Path, body: str, words: str = "rain\nwind\n") -> None:
+    (folder / "docword.x.txt").write_text(body)
+    (folder / "vocab.x.txt").write_text(words)
+
+
+def jsonl(*lines: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / "bad.jsonl").write_text("\n".join(lines) + "\n") and None
+
+
+def raw(name: str, content: bytes) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes(content) and None
+
+
+def counts(body: str) -> Callable[[Path], None]:
+    return lambda folder: uci(folder, body)
+
+
+def nothing(_: Path) -> None:
+    """The folder is bad enough as it is."""
+
+
+JUNK = bytes(range(256)) * 40
+GOOD_LINE = '{"text": "rain and wind"}'
+
+MALFORMED: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
+    "unknown file": (nothing, (*FIT, "text.jsonl"), r"no file or folder text.jsonl. Did you mean 'texts.jsonl'\?"),
+    "name of a data set": (nothing, (*FIT, "kos"), "write dataset:kos"),
+    "unknown data set": (nothing, (*FIT, "dataset:kso"), "no data set 'kso'.*Did you mean 'kos'"),
+    "no input": (nothing, FIT, "no documents were given"),
+    "two inputs": (nothing, (*FIT, "texts.jsonl", "--dataset", "kos"), "both FILE"),
+    "columns of a data set": (nothing, (*FIT, "dataset:kos", "--text", "a"), "knows its own columns. Leave --text out"),
+    "wrong column": (nothing, (*FIT, "texts.jsonl", "--text", "bodi"), "bodi.*Did you mean 'body'"),
+    "no text column": (nothing, (*FIT, "texts.jsonl"), "column 'text'"),
+    "wrong group column": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--group", "wo"), "Did you mean 'who'"),
+    "broken json": (jsonl(*[GOOD_LINE] * 16, '{"text": "rain', GOOD_LINE), (*FIT, "bad.jsonl"), "line 17 is not JSON"),
+    "json that is no object": (jsonl("[1, 2]"), (*FIT, "bad.jsonl"), "line 1 is not a JSON object"),
+    "text that is no string": (jsonl('{"text": 5}'), (*FIT, "bad.jsonl"), "line 1: the text is not a string"),
+    "header against body": (
+        counts("2\n2\n5\n1 1 1\n2 2 1\n"),
+        (*FIT, "docword.x.txt"),
+        "counts 5 entries, but 2 follow",
+    ),
+    "header against words": (counts("2\n3\n1\n1 1 1\n"), (*FIT, "docword.x.txt"), "counts 3 words, but .* lists 2"),
+    "negative count": (counts("1\n2\n1\n1 1 -4\n"), (*FIT, "docword.x.txt"), "line 4: the count must be .*found .*-4"),
+    "fractional count": (counts("1\n2\n1\n1 1 0.5\n"), (*FIT, "docword.x.txt"), "line 4 must hold three whole numbers"),
+    "word out of range": (counts("1\n2\n1\n1 3 1\n"), (*FIT, "docword.x.txt"), "line 4: the word"),
+    "empty file": (raw("bad.jsonl", b""), (*FIT, "bad.jsonl"), "bad.jsonl is empty"),
+    "empty bag": (raw("docword.x.txt", b""), (*FIT, "docword.x.txt"), "vocab|empty"),
+    "only stop words": (jsonl('{"text": "the and of"}'), (*FIT, "bad.jsonl"), "no word was found .* but stop words"),
+    "empty word list": (raw("w.txt", b"\n"), (*FIT, "texts.jsonl", "--text", "body", "--vocabulary", "w.txt"), "w.txt"),
+    "no word list": (
+        nothing,
+        (*FIT, "texts.jsonl", "--text", "body", "--vocabulary", "w.txt"),
+        "no file or folder w.txt",
+    ),
+    "no stop list": (nothing, (*FIT, "texts.jsonl", "--stop-words", "englsh"), "no file or folder englsh"),
+    "binary junk": (raw("bad.jsonl", JUNK), (*FIT, "bad.jsonl"), "not UTF-8"),
+    "binary junk as csv": (raw("bad.csv", JUNK), (*FIT, "bad.csv"), "not UTF-8"),
+    "binary junk as parquet": (raw("bad.parquet", JUNK), (*FIT, "bad.parquet"), "not a whole Parquet file"),
+    "binary junk as matrix": (raw("bad.npz", JUNK), (*FIT, "bad.npz"), "holds no matrix"),
+    "bad encoding": (
+        raw("bad.csv", "text\ncafé\n".encode("latin-1")),
+        (*FIT, "bad.csv"),
+        "line 2, byte 4 .0xe9. is not UTF-8",
+    ),
+    "cut gzip": (
+        raw("bad.jsonl.gz", gzip.compress(os.urandom(9999))[:5000]),
+        (*FIT, "bad.jsonl.gz"),
+        "cannot be unpacked",
+    ),
+    "other kind of file": (raw("bad.docx", b"x"), (*FIT, "bad.docx"), "no kind of file that can be read"),
+    "too many topics": (nothing, (*FIT, "texts.jsonl", "--text", "body", "-k", "1000000"), "1,?000,?000"),
+    "no topics": (nothing, (*FIT, "texts.jsonl", "-k", "0"), "--topics"),
+    "negative alpha": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--alpha", "-1"), "alpha"),
+    "nan beta": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--beta", "nan"), "beta"),
+    "negative seed": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--seed", "-1"), "seed"),
+    "unknown method": (nothing, (*FIT, "texts.jsonl", "--method", "lad"), "no method 'lad'; did you mean 'lda'"),
+    "later method": (nothing, (*FIT, "texts.jsonl", "--method", "private"), "this version has lda"),
+    "epsilon": (nothing, (*FIT, "texts.jsonl", "--epsilon", "1"), "lda takes no epsilon .*PrivateLDA"),
+    "output exists": (nothing, ("fit", "texts.jsonl", "--text", "body", "-o", "model"), "model exists already"),
+    "output is no release": (nothing, (*FIT[:1], "texts.jsonl", "-o", "texts.jsonl", "--overwrite"), "exists already"),
+    "no place for output": (nothing, ("fit", "texts.jsonl", "-o", "no/such/model"), "does not exist. Create it first"),
+    "no output": (nothing, ("fit", "texts.jsonl"), "Missing option '--output'"),
+    "unknown option": (nothing, ("fit", "texts.jsonl", "--topcs", "3"), "No such option: --topcs .*--topics"),
+    "unknown command": (nothing, ("fti",), "No such command 'fti'. Did you mean 'fit'"),
+    "no subcommand": (nothing, ("data",), "Missing command"),
+    "no model": (nothing, ("topics", "modle"), "modle does not exist"),
+    "foreign folder": (nothing, ("topics", "."), "not a release"),
+    "damaged release": (raw("model/topics.npy", JUNK), ("topics", "model"), "damaged release: topics.npy has changed"),
+    "no words": (nothing, ("topics", "model", "-n", "0"), "--words"),
+    "other language": (
+        jsonl('{"text": "sonne mond"}'),
+        ("evaluate", "model", "bad.jsonl"),
+        "no document holds a word of",
+    ),
+    "too short": (jsonl('{"text": "rain wind"}'), ("evaluate", "model", "bad.jsonl"), "no document has 4 tokens"),
+    "other ending": (nothing, ("transform", "model", "texts.jsonl", "-o", "x.xls"), "must end in .csv, .jsonl, .npy"),
+    "table exists": (
+        raw("x.csv", b"mine"),
+        ("transform", "model", "texts.jsonl", "-o", "x.csv"),
+        "x.csv exists already",
+    ),
+    "no place for table": (
+        nothing,
+        ("transform", "model", "texts.jsonl", "-o", "no/x.csv"),
+        "its folder does not exist",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_bad_input_is_one_line_and_exit_code_2(here: Path, run: Run, name: str) -> None:
+    import re
+
+    make, arguments, message = MALFORMED[name]
+    make(here)
+    before = everything_in(here)
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert len(ran.err.splitlines()) == 1, ran.err
+    assert ran.err.startswith("discreet: ")
+    assert re.search(message, ran.err), ran.err
+    assert everything_in(here) == before
+
+
+def test_bad_input_in_a_real_process(here: Path) -> None:
+    """The same wall stands when the program runs alone, with warnings as errors."""
+    with start(*FIT, "text.jsonl", stdout=subprocess.PIPE) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err == "discreet: there is no file or folder text.jsonl. Did you mean 'texts.jsonl'?\n"
+
+
+def test_every_message_is_one_line_whatever_it_quotes(here: Path, run: Run) -> None:
+    ran = run(*FIT, "a\nb\x1b[31m.jsonl")
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1
+    assert "\x1b" not in ran.err

@@ -1,0 +1,140 @@
+"""Who may import whom. The table is the right-hand column of the plan of the house in docs/design.md."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "src" / "discreet"
+
+LEDGE = ("_errors", "_types", "_random")
+
+ROOMS: dict[str, tuple[str, ...]] = {
+    "_errors": (),
+    "_types": (),
+    "_random": ("_errors", "_types", "kernels"),  # kernels only inside functions: a key may be made without numba
+    "kernels": ("_types",),
+    "corpus": (*LEDGE, "kernels"),
+    "privacy": ("_errors",),
+    "mechanisms": (*LEDGE, "privacy", "kernels"),
+    "engines": (*LEDGE, "kernels", "corpus"),
+    "models": (*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "engines"),
+    "evaluation": (*LEDGE, "models.release", "corpus", "kernels"),
+    "attacks": (*LEDGE, "models", "mechanisms", "privacy", "evaluation", "corpus"),
+    "collector": (*LEDGE, "models", "corpus", "mechanisms.local", "privacy"),
+    "report": (*LEDGE, "models.release", "evaluation", "attacks"),
+}
+ROOMS["experiments"] = tuple(ROOMS)
+ROOMS["cli"] = ("", *ROOMS)
+ROOMS["__main__"] = ("cli",)
+ROOMS["__init__"] = tuple(ROOMS)
+
+RIVALS = {"gensim", "tomotopy", "opendp", "hypothesis", "pytest"}
+"""Oracles and rivals belong to the tests."""
+
+
+def files() -> list[Path]:
+    return sorted(ROOT.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def imports(source: str, package: str) -> Iterator[tuple[int, str]]:
+    """Line and full name of every module that ``source`` imports, wherever the import stands."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, *([node.module] if node.module else [])])
+            for alias in node.names:
+                deeper = f"{base}.{alias.name}"
+                yield node.lineno, deeper if base.startswith("discreet") and is_module(deeper) else base
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("import_module", "__import__") and node.args and isinstance(node.args[0], ast.Constant):
+                yield node.lineno, str(node.args[0].value)
+
+
+def trespasses(source: str, room: str, package: str) -> list[str]:
+    """What the code of ``room`` imports and may not."""
+    found = []
+    for line, name in imports(source, package):
+        top, _, inside = name.partition(".")
+        if top in RIVALS:
+            found.append(f"line {line}: {name} belongs to the tests")
+        if top != "discreet" or inside.split(".")[0] == room:
+            continue
+        if not any(inside == allowed or (allowed and inside.startswith(f"{allowed}.")) for allowed in ROOMS[room]):
+            found.append(f"line {line}: {room} may not import {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_file_stays_in_its_room(path: Path) -> None:
+    room = room_of(path)
+    assert room in ROOMS, f"{path.relative_to(ROOT)} lies in no known room"
+    module = module_of(path)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    assert trespasses(path.read_text("utf-8"), room, package) == []
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_one_idea_per_file(path: Path) -> None:
+    """Past 400 lines, ask which second idea moved in."""
+    assert len(path.read_text("utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize(
+    ("room", "source"),
+    [
+        ("privacy", "import discreet.kernels.stream"),
+        ("privacy", "from discreet.corpus import Corpus"),
+        ("privacy", "from discreet import corpus"),
+        ("privacy", "from .. import corpus"),
+        ("privacy", "from ..corpus.corpus import Corpus"),
+        ("privacy", "def f():\n    from discreet.models.release import Release"),
+        ("privacy", "from importlib import import_module\nimport_module('discreet.models.lda')"),
+        ("kernels", "from discreet._errors import InputError"),
+        ("models", "from discreet.evaluation import coherence"),
+        ("models", "import discreet"),
+        ("evaluation", "from discreet.models.lda import LDA"),
+        ("evaluation", "from discreet.models import lda"),
+        ("corpus", "import gensim"),
+    ],
+)
+def test_the_walker_sees_trespassers(room: str, source: str) -> None:
+    assert len(trespasses(source, room, f"discreet.{room}")) == 1
+
+
+@pytest.mark.parametrize(
+    ("room", "source"),
+    [
+        ("privacy", "from discreet._errors import InputError"),
+        ("privacy", "from .guarantee import Guarantee"),
+        ("evaluation", "from discreet.models.release import Release"),
+        ("evaluation", "from discreet.models import release"),
+        ("models", "from discreet.corpus import Corpus\nimport numpy"),
+        ("cli", "import discreet"),
+    ],
+)
+def test_the_walker_lets_residents_pass(room: str, source: str) -> None:
+    assert trespasses(source, room, f"discreet.{room}") == []

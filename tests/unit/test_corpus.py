@@ -1,0 +1,161 @@
+"""Corpus: what it holds, what it refuses, and that nothing can change it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_array_equal
+
+from discreet._errors import InputError
+from discreet.corpus import Corpus
+
+COUNTS = np.array([[2, 0, 1], [0, 0, 0], [0, 3, 0]])
+
+
+@pytest.fixture
+def small() -> Corpus:
+    return Corpus.from_counts(COUNTS, ["ant", "bee", "cat"], groups=["u", "v", "u"], labels=[1, 2, 3])
+
+
+def test_sizes(small):
+    assert (small.n_documents, small.n_words, small.n_tokens, small.n_empty, len(small)) == (3, 3, 6, 1, 3)
+    assert_array_equal(small.lengths, [3, 0, 3])
+    assert_array_equal(small.word_counts, [2, 3, 1])
+    assert "3 documents, 1 of them empty" in repr(small)
+
+
+def test_dtypes_are_settled(small):
+    assert small.words.dtype == np.int32
+    assert small.offsets.dtype == np.int64
+
+
+def test_nothing_can_be_written(small):
+    for array in (small.words, small.offsets, small.groups, small.labels):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(AttributeError):
+        small.words = small.words
+
+
+@given(arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(0, 4)))
+def test_counts_survive_the_round_trip(counts):
+    for form in (counts, counts.astype(float), sp.csr_matrix(counts), sp.coo_array(counts), sp.csc_matrix(counts)):
+        assert_array_equal(Corpus.from_counts(form).to_counts().toarray(), counts)
+
+
+def test_the_matrix_given_is_left_alone():
+    unsorted = sp.csr_matrix((np.array([1, 2]), np.array([2, 0]), np.array([0, 2])), shape=(1, 3))
+    Corpus.from_counts(unsorted)
+    assert_array_equal(unsorted.indices, [2, 0])
+
+
+def test_output_of_a_scikit_learn_vectorizer():
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer()
+    counts = vectorizer.fit_transform(["the cat sat", "", "cat and cat"])
+    corpus = Corpus.from_counts(counts, vectorizer.get_feature_names_out())
+    assert corpus.vocabulary == ("and", "cat", "sat", "the")
+    assert all(type(word) is str for word in corpus.vocabulary)
+    assert corpus.vocabulary_from == "unknown"
+    assert_array_equal(corpus.to_counts().toarray(), counts.toarray())
+
+
+def test_choosing_documents(small):
+    assert_array_equal(small[[2, 0]].to_counts().toarray(), COUNTS[[2, 0]])
+    assert_array_equal(small[np.array([True, False, True])].groups, ["u", "u"])
+    assert_array_equal(small[1:].labels, [2, 3])
+    assert len(small[1]) == 1
+    assert len(small[[]]) == 0
+
+
+def test_restricting_the_vocabulary(small):
+    public = small.restrict(["cat", "dog", "ant"])
+    assert public.vocabulary_from == "public"
+    assert_array_equal(public.to_counts().toarray(), [[1, 0, 2], [0, 0, 0], [0, 0, 0]])
+    assert public.n_documents == small.n_documents
+    assert_array_equal(public.groups, small.groups)
+
+
+def test_most_frequent_words_come_from_the_text(small):
+    frequent = small.most_frequent(2)
+    assert frequent.vocabulary == ("ant", "bee")
+    assert frequent.vocabulary_from == "text"
+    assert frequent.n_tokens == 5
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([[1, -1]], "-1 in row 0, column 1"),
+        ([[0.0, 0.5]], "0.5 in row 0, column 1"),
+        ([[np.nan]], "nan"),
+        ([[np.inf]], "inf"),
+        ([[2**40]], "0 to 2,147,483,647"),
+        ([["a"]], "must be numbers"),
+        (np.array([[None]]), "must be numbers"),
+        (sp.csr_matrix([[1 + 2j]]), "must be numbers"),
+        (np.zeros((2, 2, 2)), "3 dimensions"),
+        (np.zeros((2, 0)), "vocabulary is empty"),
+    ],
+)
+def test_bad_counts(counts, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Corpus.from_counts(counts)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0], [0, 2], ["a"]), "offsets must rise"),
+        (([0], [1, 1], ["a"]), "offsets must rise"),
+        (([0, 0], [0, 2, 1, 2], ["a"]), "offsets must rise"),
+        (([0], [], ["a"]), "offsets must rise"),
+        (([0.5], [0, 1], ["a"]), "flat array of integers"),
+        (([[0]], [0, 1], ["a"]), "flat array of integers"),
+        (([1], [0, 1], ["a"]), "indices from 0 to 0"),
+        (([-1], [0, 1], ["a"]), "indices from 0 to 0"),
+        (([2**32], [0, 1], ["a"]), "below 2\\^31"),
+        (([0], [0, 1], []), "vocabulary is empty"),
+        (([0], [0, 1], ["b", "a", "a"]), "'a' more than once"),
+        (([0], [0, 1], "ab"), "one string"),
+        (([0], [0, 1], [7]), "must be strings"),
+        (([0], [0, 1], ["a"], ["u", "v"]), "groups must hold one value"),
+    ],
+)
+def test_bad_parts(arguments, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Corpus(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_vocabulary_and_matrix_must_agree():
+    with pytest.raises(InputError, match="2 words but the matrix 3 columns"):
+        Corpus.from_counts(COUNTS, ["a", "b"])
+
+
+def test_importing_the_room_is_cheap():
+    """No reader pays for numba, polars, pooch or scikit-learn before it uses them."""
+    code = (
+        "import sys, discreet.corpus as c; assert 'numpy' not in sys.modules; c.read, c.load, c.lda_corpus; "
+        "print([m for m in ('numba', 'polars', 'pooch', 'sklearn') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_exported_name_exists():
+    import discreet.corpus as room
+
+    assert all(getattr(room, name) is not None for name in room.__all__)
+    assert set(room.__all__) <= set(dir(room))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        room.nothing  # noqa: B018

@@ -1,0 +1,148 @@
+"""A guarantee says what it means, survives JSON, and cannot be built half."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet._errors import InputError
+from discreet.privacy import EXACT_COUNTS, SEEDED, Basis, Guarantee, Observer, Relation, Unit
+
+PROVEN = Guarantee(1.0, 1e-6, Unit.DOCUMENT, Observer.STATISTICS, Relation.ADD_REMOVE, Basis.PROVEN)
+
+
+def any_guarantee() -> st.SearchStrategy[Guarantee]:
+    reasons = st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=3).map(tuple)
+    some = st.builds(
+        Guarantee,
+        st.floats(0, 1e6),
+        st.floats(0, 1, exclude_max=True),
+        st.sampled_from(Unit),
+        st.sampled_from(Observer),
+        st.sampled_from(Relation),
+        st.sampled_from([Basis.PROVEN, Basis.CLAIMED, Basis.ESTIMATE]),
+        reasons,
+    )
+    return some | reasons.map(lambda r: Guarantee.none(*r))
+
+
+@given(any_guarantee())
+def test_json_round_trip(guarantee: Guarantee) -> None:
+    text = json.dumps(guarantee.to_json(), allow_nan=False)
+    assert Guarantee.from_json(json.loads(text)) == guarantee
+
+
+@given(any_guarantee())
+def test_summary_and_paragraph_name_the_basis(guarantee: Guarantee) -> None:
+    assert guarantee.summary().startswith("none") == (guarantee.basis is Basis.NONE)
+    assert str(guarantee).startswith(
+        {
+            Basis.PROVEN: "Differential privacy, proven.",
+            Basis.CLAIMED: "Differential privacy, claimed but not proven.",
+            Basis.ESTIMATE: "An estimate for the curator, not a guarantee.",
+            Basis.NONE: "No privacy guarantee.",
+        }[guarantee.basis]
+    )
+    assert all(reason in str(guarantee) for reason in guarantee.reasons)
+
+
+def test_words_of_an_ordinary_model() -> None:
+    guarantee = Guarantee.none(EXACT_COUNTS)
+    assert guarantee.summary() == (
+        "none: topics are computed from exact counts, so a membership attack can find training documents"
+    )
+    assert str(guarantee).startswith("No privacy guarantee.")
+    assert "membership attack" in str(guarantee)
+    assert guarantee.epsilon == math.inf
+
+
+def test_a_seeded_run_reads_none_seeded() -> None:
+    assert Guarantee.none(SEEDED).summary().startswith("none: seeded")
+
+
+def test_words_of_a_proof() -> None:
+    assert PROVEN.summary() == "ε = 1, δ = 1e-06 for one document (add-remove), seen by the statistics observer: proven"
+    assert "2.72 times" in str(PROVEN)
+    assert "plus 1e-06" in str(PROVEN)
+    assert "one document added or removed" in str(PROVEN)
+    assert "every statistic released" in str(PROVEN)
+
+
+def test_a_huge_epsilon_is_called_by_its_name() -> None:
+    huge = Guarantee(810.0, 1e-6, Unit.WORD, Observer.TRAJECTORY, Relation.REPLACE, Basis.PROVEN)
+    assert "protects nothing in practice" in str(huge)
+
+
+def test_a_word_level_promise_says_that_it_is_not_a_document_level_one() -> None:
+    word = Guarantee(1.0, 0.0, Unit.WORD, Observer.TRAJECTORY, Relation.REPLACE, Basis.PROVEN)
+    assert "A whole document has less protection" in str(word)
+
+
+def test_strings_become_members() -> None:
+    same = Guarantee(1, 1e-6, "document", "statistics", "add-remove", "proven")  # type: ignore[arg-type]
+    assert same == PROVEN
+    assert same.unit is Unit.DOCUMENT
+
+
+def test_it_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        PROVEN.epsilon = 0.1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": -1.0}, "epsilon >= 0"),
+        ({"epsilon": math.nan}, "epsilon >= 0"),
+        ({"epsilon": math.inf}, "finite epsilon"),
+        ({"epsilon": "1"}, "must be a number"),
+        ({"epsilon": True}, "must be a number"),
+        ({"delta": 1.0}, "delta < 1"),
+        ({"delta": math.nan}, "delta < 1"),
+        ({"unit": None}, "needs a finite epsilon, a unit"),
+        ({"unit": "family"}, "unit must be one of word, document"),
+        ({"observer": []}, "observer must be one of"),
+        ({"relation": None}, "a relation"),
+        ({"basis": None}, "basis must be one of"),
+        ({"basis": "claimed"}, "must give its reasons"),
+        ({"basis": "none", "reasons": ("x",)}, "has no numbers"),
+        ({"reasons": "x"}, "must be phrases"),
+        ({"reasons": ("",)}, "must be phrases"),
+        ({"reasons": (1,)}, "must be phrases"),
+    ],
+)
+def test_a_guarantee_cannot_be_built_half(change: dict[str, Any], message: str) -> None:
+    fields = {name: getattr(PROVEN, name) for name in Guarantee.__dataclass_fields__}
+    with pytest.raises(InputError, match=message):
+        Guarantee(**{**fields, **change})
+
+
+def test_none_needs_a_reason() -> None:
+    with pytest.raises(InputError, match="must give its reasons"):
+        Guarantee.none()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None,
+        [],
+        "none",
+        {},
+        {**PROVEN.to_json(), "extra": 1},
+        {k: v for k, v in PROVEN.to_json().items() if k != "unit"},
+        {**PROVEN.to_json(), "epsilon": None},
+        {**PROVEN.to_json(), "basis": "certain"},
+        {**PROVEN.to_json(), "reasons": "because"},
+        {**PROVEN.to_json(), "reasons": [None]},
+    ],
+)
+def test_json_that_is_no_guarantee(broken: Any) -> None:
+    with pytest.raises(InputError):
+        Guarantee.from_json(broken)

@@ -1,0 +1,366 @@
+"""A Release survives the disk exactly, is written completely or not at all, and refuses folders that are not one."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet._errors import DiscreetError, InputError, ReleaseError
+from discreet.corpus.corpus import Corpus
+from discreet.models import release_folder
+from discreet.models.release import Release
+from discreet.models.release_folder import FILES, check_target
+from discreet.privacy import EXACT_COUNTS, Guarantee
+
+WORDS = ("alpha", "beta", "gamma", "delta")
+NONE = Guarantee.none(EXACT_COUNTS)
+
+
+def make(**changes: Any) -> Release:
+    fields: dict[str, Any] = {
+        "topics": np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.2, 0.2, 0.5]]),
+        "vocabulary": WORDS,
+        "alpha": np.array([0.1, 0.3]),
+        "beta": 0.01,
+        "method": "lda",
+        "parameters": {"n_topics": 2, "n_sweeps": np.int64(200), "alpha": 0.1, "random_state": None},
+        "guarantee": NONE,
+        "history": {"change": [0.5, 0.25]},
+    }
+    return Release(**{**fields, **changes})
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return make().save(tmp_path / "model")
+
+
+def everything_in(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
+
+
+# --- the object ------------------------------------------------------------------------------------------------------
+
+
+def test_words_and_sizes() -> None:
+    release = make()
+    assert release.n_topics == 2
+    assert release.n_words == 4
+    assert release.top_words(2) == [["alpha", "beta"], ["delta", "beta"]]
+    assert [len(words) for words in release.top_words(99)] == [4, 4]
+    assert repr(release) == "<Release: lda, 2 topics, 4 words, guarantee none>"
+    assert release.versions["numpy"] == np.__version__
+    with pytest.raises(InputError, match="at least 1"):
+        release.top_words(0)
+
+
+def test_it_keeps_its_own_unchangeable_arrays() -> None:
+    topics = np.full((1, 4), 0.25)
+    parameters = {"sweeps": [1]}
+    release = make(topics=topics, alpha=[0.1], parameters=parameters)
+    topics[0, 0] = 9
+    parameters["sweeps"].append(2)
+    assert release.topics[0, 0] == 0.25
+    assert release.parameters == {"sweeps": [1]}
+    assert release.topics.dtype == np.float64
+    with pytest.raises(ValueError, match="read-only"):
+        release.topics[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"topics": np.full((2, 4), 0.3)}, "each topic must sum to 1; topic 0 sums to 1.2"),
+        ({"topics": np.array([[1.5, -0.5, 0, 0]]), "alpha": [1]}, r"must not be negative; found -0.5 at \(0, 1\)"),
+        ({"topics": np.full((2, 4), np.nan)}, "topics must be finite"),
+        ({"topics": np.full(4, 0.25)}, "2 dimensions"),
+        ({"topics": np.empty((0, 4))}, "hold something"),
+        ({"topics": "many"}, "topics must be numbers"),
+        ({"vocabulary": WORDS[:3]}, "vocabulary has 3 words but the topics 4 columns"),
+        ({"vocabulary": "abcd"}, "vocabulary has 1 words"),
+        ({"vocabulary": ("a", "b", "c", "a")}, "'a' more than once"),
+        ({"vocabulary": ("a", "b", "c", 4)}, "must hold words; found 4"),
+        ({"vocabulary": ("a", "b", "c", "\ud800")}, "cannot be written as UTF-8"),
+        ({"alpha": [0.1]}, "one positive number for each of 2 topics"),
+        ({"alpha": [0.1, 0.0]}, "smallest 0"),
+        ({"beta": 0.0}, "beta must be a positive number"),
+        ({"beta": np.inf}, "beta must be a positive number"),
+        ({"beta": "0.1"}, "beta must be a positive number"),
+        ({"method": ""}, "method must be a name"),
+        ({"guarantee": "none"}, "must be a Guarantee"),
+        ({"parameters": {"f": print}}, "parameters must hold JSON values only"),
+        ({"parameters": {"f": np.nan}}, "parameters must hold JSON values only"),
+        ({"parameters": None}, "parameters must be a dict"),
+        ({"history": {"change": 1.0}}, "must be a list of numbers"),
+        ({"history": {"change": ["x"]}}, "must be a list of numbers"),
+        ({"ledger": [1]}, "entry of the ledger"),
+        ({"versions": {"numpy": 2}}, "versions must be texts"),
+    ],
+)
+def test_a_release_cannot_be_built_wrong(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make(**changes)
+
+
+# --- transform -------------------------------------------------------------------------------------------------------
+
+
+def test_transform_finds_the_topics_of_documents() -> None:
+    release = make(topics=[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], alpha=[0.1, 0.3])
+    counts = np.array([[4, 4, 0, 0], [0, 0, 5, 5], [0, 0, 0, 0]])
+    theta = release.transform(counts)
+    np.testing.assert_allclose(theta, [[8.1 / 8.4, 0.3 / 8.4], [0.1 / 10.4, 10.3 / 10.4], [0.25, 0.75]], atol=1e-6)
+    np.testing.assert_array_equal(release.transform(sp.csr_array(counts)), theta)
+    np.testing.assert_array_equal(release.transform(Corpus.from_counts(counts, WORDS)), theta)
+    np.testing.assert_array_equal(release.transform(counts, n_threads=1), theta)
+
+
+def test_transform_takes_a_corpus_with_other_words() -> None:
+    release = make()
+    other = Corpus.from_counts([[3, 1, 2], [0, 0, 4]], ("delta", "unknown", "alpha"))
+    expected = release.transform([[2, 0, 0, 3], [4, 0, 0, 0]])
+    np.testing.assert_array_equal(release.transform(other), expected)
+    np.testing.assert_allclose(expected.sum(axis=1), 1)
+
+
+def test_transform_of_many_documents_crosses_chunks() -> None:
+    release = make()
+    row = np.array([[1, 2, 0, 3]])
+    np.testing.assert_array_equal(
+        release.transform(np.repeat(row, 150, axis=0)), np.repeat(release.transform(row), 150, axis=0)
+    )
+
+
+def test_transform_refuses_a_matrix_of_another_width() -> None:
+    with pytest.raises(InputError, match="3 columns"):
+        make().transform(np.ones((2, 3), dtype=int))
+
+
+# --- the folder ------------------------------------------------------------------------------------------------------
+
+
+def test_round_trip_is_exact(saved: Path) -> None:
+    release, again = make(), Release.load(saved)
+    np.testing.assert_array_equal(again.topics, release.topics)
+    np.testing.assert_array_equal(again.alpha, release.alpha)
+    for name in ("vocabulary", "beta", "method", "parameters", "guarantee", "ledger", "history", "versions"):
+        assert getattr(again, name) == getattr(release, name), name
+    assert everything_in(saved) == sorted(FILES)
+    assert everything_in(saved.parent) == sorted(["model", *(f"model/{name}" for name in FILES)])
+
+
+@settings(max_examples=25, deadline=None)
+@given(words=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=8, unique=True))
+def test_any_word_survives(words: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Line breaks of every kind, backslashes, the empty word."""
+    path = tmp_path_factory.mktemp("words") / "model"
+    topics = np.full((1, len(words)), 1 / len(words))
+    make(topics=topics, alpha=[1.0], vocabulary=words).save(path)
+    assert Release.load(path).vocabulary == tuple(words)
+
+
+def test_line_breaks_are_escaped(tmp_path: Path) -> None:
+    make(vocabulary=("a\nb", "c\\n", "d\r", "é")).save(tmp_path / "model")
+    assert (tmp_path / "model" / "vocabulary.txt").read_bytes() == "a\\nb\nc\\\\n\nd\\r\né\n".encode()
+    assert Release.load(tmp_path / "model").vocabulary == ("a\nb", "c\\n", "d\r", "é")
+
+
+def test_it_can_be_shared_with_others(saved: Path) -> None:
+    """A release is for giving away: its mode follows the umask like any other folder's."""
+    plain = saved.parent / "plain"
+    plain.mkdir()
+    assert saved.stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("what", ["file", "empty folder", "folder"])
+def test_nothing_else_is_overwritten(tmp_path: Path, what: str, overwrite: bool) -> None:
+    path = tmp_path / "model"
+    if what == "file":
+        path.write_text("precious")
+    else:
+        path.mkdir()
+        if what == "folder":
+            (path / "release.json").write_text('{"format": "of somebody else"}')
+    before = everything_in(tmp_path)
+    with pytest.raises(ReleaseError, match=r"exists already|is not a release"):
+        make().save(path, overwrite=overwrite)
+    assert everything_in(tmp_path) == before
+
+
+def test_a_release_is_overwritten_only_when_asked(saved: Path) -> None:
+    with pytest.raises(ReleaseError, match="exists already"):
+        make(beta=0.5).save(saved)
+    make(beta=0.5).save(saved, overwrite=True)
+    assert Release.load(saved).beta == 0.5
+    assert len(everything_in(saved.parent)) == 1 + len(FILES)
+
+
+def test_a_release_with_somebodys_notes_is_not_overwritten(saved: Path) -> None:
+    (saved / "notes.txt").write_text("precious")
+    with pytest.raises(ReleaseError, match=r"it holds 'notes\.txt'"):
+        make().save(saved, overwrite=True)
+    assert (saved / "notes.txt").read_text() == "precious"
+
+
+def test_a_place_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=r"does not exist\. Create it first"):
+        check_target(tmp_path / "no" / "such" / "model")
+
+
+def test_a_place_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the superuser of a container may write anywhere
+    with pytest.raises(ReleaseError, match="no permission"):
+        make().save(tmp_path / "model")
+    assert everything_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device"), MemoryError()])
+@pytest.mark.parametrize("where", ["_write_text", "_settle", "_digest", "_sync_folder", "_move_into_place"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_failed_save_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, where: str, overwrite: bool
+) -> None:
+    path = tmp_path / "model"
+    if overwrite:
+        make(beta=0.5).save(path)
+    before = everything_in(tmp_path)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(release_folder, where, fail)
+    with pytest.raises(type(error)):
+        make().save(path, overwrite=overwrite)
+    monkeypatch.undo()
+    assert everything_in(tmp_path) == before
+    if overwrite:
+        assert Release.load(path).beta == 0.5
+
+
+def test_an_old_release_comes_back_when_the_new_one_cannot_take_its_place(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if self.name.endswith(".partial"):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(KeyboardInterrupt):
+        make(beta=0.5).save(saved, overwrite=True)
+    assert Release.load(saved).beta == 0.01
+    assert len(everything_in(saved.parent)) == 1 + len(FILES)
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def edit_head(path: Path, **changes: Any) -> None:
+    head = json.loads((path / "release.json").read_text())
+    (path / "release.json").write_text(json.dumps({k: v for k, v in {**head, **changes}.items() if v is not ...}))
+
+
+def rewrite(name: str, content: Callable[[Path], object]) -> Callable[[Path], None]:
+    """Damage that knows about checksums: a new file, and its checksum with it."""
+
+    def damage(path: Path) -> None:
+        content(path / name)
+        head = json.loads((path / "release.json").read_text())
+        edit_head(path, sha256={**head["sha256"], name: release_folder._digest(path / name)})
+
+    return damage
+
+
+def array(values: Any) -> Callable[[Path], object]:
+    return lambda path: np.save(path, values, allow_pickle=True)
+
+
+def huge_header(path: Path) -> None:
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)})
+
+
+def emptied(path: Path) -> None:
+    for file in path.iterdir():
+        file.unlink()
+
+
+class Bomb:
+    """An object whose unpickling would be noticed."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("exploded",)
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "gone": (shutil.rmtree, "does not exist"),
+    "empty": (emptied, "not a release: it has no release.json"),
+    "no head": (lambda p: (p / "release.json").unlink(), "not a release: it has no release.json"),
+    "no topics": (lambda p: (p / "topics.npy").unlink(), "topics.npy is missing"),
+    "no words": (lambda p: (p / "vocabulary.txt").unlink(), "vocabulary.txt is missing"),
+    "head cut": (lambda p: os.truncate(p / "release.json", 40), "not valid JSON"),
+    "head binary": (lambda p: (p / "release.json").write_bytes(b"\xff\xfe\x00"), "not valid JSON"),
+    "head deep": (lambda p: (p / "release.json").write_text("[" * 200_000), "not valid JSON"),
+    "head list": (lambda p: (p / "release.json").write_text("[]"), "written by something else"),
+    "foreign": (lambda p: edit_head(p, format="pickle"), "written by something else"),
+    "newer": (lambda p: edit_head(p, format_version=2), "format version 2, .* Upgrade discreet"),
+    "version": (lambda p: edit_head(p, format_version="1"), "no format version"),
+    "no method": (lambda p: edit_head(p, method=...), "has no 'method'"),
+    "no sums": (lambda p: edit_head(p, sha256={}), "does not list the checksums"),
+    "nan": (lambda p: edit_head(p, beta=float("nan")), "NaN is not a JSON number"),
+    "beta": (lambda p: edit_head(p, beta=-1), "beta must be a positive number"),
+    "guarantee": (lambda p: edit_head(p, guarantee={"epsilon": 0.1}), "guarantee must have exactly the fields"),
+    "claims": (
+        lambda p: edit_head(p, guarantee={**NONE.to_json(), "basis": "proven"}),
+        "basis 'proven' needs a finite epsilon",
+    ),
+    "ledger": (lambda p: edit_head(p, ledger={}), "ledger must be a list"),
+    "history": (lambda p: edit_head(p, history={"x": "y"}), "must be a list of numbers"),
+    "topics cut": (lambda p: os.truncate(p / "topics.npy", 150), "topics.npy has changed"),
+    "word changed": (lambda p: (p / "vocabulary.txt").write_text("a\nb\nc\nd\n"), "vocabulary.txt has changed"),
+    "not npy": (rewrite("topics.npy", lambda p: p.write_bytes(b"junk" * 50)), "not a plain array"),
+    "empty npy": (rewrite("topics.npy", lambda p: p.write_bytes(b"")), "not a plain array"),
+    "huge npy": (rewrite("topics.npy", huge_header), "not a plain array"),
+    "pickle": (rewrite("topics.npy", lambda p: p.write_bytes(pickle.dumps(Bomb()))), "not a plain array"),
+    "objects": (rewrite("topics.npy", array(np.array([Bomb()]))), "not a plain array"),
+    "float32": (rewrite("topics.npy", array(np.full((2, 4), 0.25, np.float32))), "must be float64; found float32"),
+    "infinite": (rewrite("topics.npy", array(np.full((2, 4), np.inf))), "topics must be finite"),
+    "sums": (rewrite("topics.npy", array(np.full((2, 4), 0.2))), "each topic must sum to 1"),
+    "width": (rewrite("topics.npy", array(np.full((2, 5), 0.2))), "4 words but the topics 5 columns"),
+    "alpha": (rewrite("alpha.npy", array(np.ones(3))), "one positive number for each of 2 topics"),
+    "utf-8": (rewrite("vocabulary.txt", lambda p: p.write_bytes(b"a\nb\n\xff\nd\n")), "not UTF-8"),
+    "twice": (rewrite("vocabulary.txt", lambda p: p.write_bytes(b"a\na\nc\nd\n")), "more than once"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_one_clear_line(saved: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(saved.parent)
+    damage, message = DAMAGE[name]
+    damage(saved)
+    with pytest.raises(ReleaseError, match=message) as caught:
+        Release.load(saved)
+    assert isinstance(caught.value, DiscreetError)
+    assert "\n" not in str(caught.value)
+    assert str(saved) in str(caught.value)
+    assert not Path("exploded").exists()
+
+
+def test_a_file_is_not_a_release(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("hello")
+    with pytest.raises(ReleaseError, match="is not a release"):
+        Release.load(tmp_path / "model")
