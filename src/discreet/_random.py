@@ -62,7 +62,8 @@ class Key:
         if isinstance(random_state, np.random.Generator):
             return cls.from_seed(int(random_state.integers(2**63)))
         raise InputError(
-            f"random_state must be None, an integer or a numpy generator; found {random_state!r}. Leave it out for a secret run."
+            f"random_state must be None, an integer or a numpy generator; found {random_state!r}. "
+            "Leave it out for a secret run."
         )
 
     def bits(self, purpose: Purpose, sweep: int, document: int, n: int) -> UInt32Array:
@@ -71,5 +72,7 @@ class Key:
 
         places = np.empty(32, np.uint32)
         out = np.empty(-(-n // GROUP) * GROUP, np.uint32)
-        fill_document(self.words, np.uint32(purpose), np.uint32(sweep), np.uint32(document), 0, places, 0, out, 0, len(out))
+        fill_document(
+            self.words, np.uint32(purpose), np.uint32(sweep), np.uint32(document), 0, places, 0, out, 0, len(out)
+        )
         return out[:n]

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
+from discreet.engines.documents import MAX_STEPS, PIECE, TOLERANCE
 from discreet.evaluation import completion, completion_perplexity, fold_in_perplexity
-from discreet.evaluation.perplexity import CHUNK, MAX_STEPS, TOLERANCE
 from discreet.kernels.likelihood import mixture_weights, score_documents
 from discreet.kernels.shuffle import shuffle_documents
 
@@ -32,7 +32,7 @@ def drawn(n_documents: int, n_topics: int, n_words: int, seed: int, longest: int
 
 @pytest.fixture(scope="module")
 def model() -> tuple[np.ndarray, Corpus]:
-    return drawn(n_documents=CHUNK * 3 + 5, n_topics=6, n_words=40, seed=1)
+    return drawn(n_documents=PIECE * 3 + 5, n_topics=6, n_words=40, seed=1)
 
 
 # --- oracle -----------------------------------------------------------------------------------------------------------

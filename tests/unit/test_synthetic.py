@@ -51,12 +51,11 @@ def test_a_document_longer_than_a_batch(monkeypatch):
 def test_words_follow_the_model():
     """Given topics and proportions, word counts over all documents are a sum of multinomials.
 
-    Pearson's statistic over words is at most chi-square (the sum over documents varies less than one multinomial); a right
-    sampler fails with probability below 1e-6, and one that draws from the topics of the document before scores above 1000.
+    Pearson's statistic over words is at most chi-square (a sum over documents varies less than one multinomial), so a
+    right sampler fails with probability below 1e-6. Cell by cell it is 1 on average; with the proportions of the
+    document before it is far from 1, so a sampler that mixed documents up would be seen.
     """
-    corpus, topics, proportions = lda_corpus(
-        400, 25, 5, mean_length=200, alpha=0.1, beta=0.5, lengths="fixed", seed=11
-    )
+    corpus, topics, proportions = lda_corpus(400, 25, 5, mean_length=200, alpha=0.1, beta=0.5, lengths="fixed", seed=11)
     expected = 200 * proportions.sum(axis=0) @ topics
     seen = corpus.word_counts
     large = expected > 5

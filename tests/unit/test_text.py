@@ -31,7 +31,7 @@ def test_each_option_of_the_tokenizer_does_something():
     assert Tokenizer(stop_words=None)("The cat") == ["the", "cat"]
     assert Tokenizer(stop_words=frozenset({"cat"}))("The cat") == ["the"]
     assert Tokenizer(lowercase=False)("The cat") == ["cat"]
-    assert Tokenizer(pattern=r"\w+")("un été 42") == ["un", "été", "42"]
+    assert Tokenizer(pattern=r"\w+")("oui été 42") == ["oui", "été", "42"]
     assert Tokenizer(pattern=r"#(\w+)")("a #tag") == ["tag"]
 
 
@@ -134,9 +134,11 @@ def test_huge_numbers_become_strings():
 )
 def test_bad_documents(documents, message):
     builder = CorpusBuilder()
+    *good, bad = documents
+    for document in good:
+        builder.add(**document)
     with pytest.raises(InputError, match=message) as caught:
-        for document in documents:
-            builder.add(**document)
+        builder.add(**bad)
     assert "\n" not in str(caught.value)
 
 
@@ -218,7 +220,7 @@ def test_bad_vocabulary_lists(words, message):
 
 def test_a_missing_vocabulary_file_names_its_neighbour(tmp_path):
     (tmp_path / "words.txt").write_text("cat\n")
-    with pytest.raises(DataNotFound, match="Did you mean 'words.txt'"):
+    with pytest.raises(DataNotFound, match=r"Did you mean 'words\.txt'"):
         public_vocabulary(tmp_path / "word.txt")
     with pytest.raises(InputError, match="is a folder"):
         public_vocabulary(tmp_path)

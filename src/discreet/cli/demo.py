@@ -20,11 +20,13 @@ def demo(
     from discreet.models.lda import LDA
 
     typer.echo("Reading the docstrings of the standard library, numpy, scipy and scikit-learn …")
-    corpus = datasets.docstrings()
+    corpus = datasets.docstrings(max_words=5_000)
+    if quick:
+        corpus = corpus[::4]
     typer.echo(f"{corpus.n_documents:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
     n_topics, sweeps = (10, 50) if quick else (20, 200)
     start = time.perf_counter()
-    model = LDA(n_topics, n_sweeps=sweeps, n_threads=threads, progress=True).fit(corpus)
+    model = LDA(n_topics, n_sweeps=sweeps, evaluate_every=0, n_threads=threads, progress=True).fit(corpus)
     seconds = time.perf_counter() - start
     release = model.release()
     show.topics_table(release.top_words())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,8 @@ from discreet.cli.source import (
 )
 
 if TYPE_CHECKING:
+    from discreet.corpus import Corpus
+    from discreet.models.loop import SweepInfo
     from discreet.models.release import Release
 
 METHODS = ("lda",)
@@ -52,7 +55,8 @@ def fit(
     max_words: MaxWordsOption = None,
     stop_words: StopWordsOption = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="The same topics each time; never for a private model.")
+        int | None,
+        typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
     ] = None,
     threads: ThreadsOption = None,
     epsilon: Annotated[
@@ -78,9 +82,6 @@ def fit(
         max_words=max_words,
         stop_words=stop_words,
     )
-    if not quiet:
-        empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
-        show.note(f"{corpus.n_documents:,} documents{empty}, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
     from discreet.models.lda import LDA  # after reading: bad input need not wait for it
 
     model = LDA(
@@ -88,9 +89,11 @@ def fit(
         alpha=alpha,
         beta=beta,
         n_sweeps=sweeps,
+        evaluate_every=0,  # a release keeps no likelihood, so none is computed
         n_threads=threads,
         random_state=seed,
         progress=not quiet,
+        callbacks=None if quiet else [partial(_introduce, corpus)],
     )
     start = time.perf_counter()
     release = model.fit(corpus).release()
@@ -98,6 +101,13 @@ def fit(
     release.save(output, overwrite=overwrite)
     with suppress(KeyboardInterrupt):  # the model is written: stopping the print-out now is no failure
         _report(release, output, seconds, quiet=quiet, as_json=as_json)
+
+
+def _introduce(corpus: Corpus, info: SweepInfo) -> None:
+    """Tell the curator what is being read, once the first sweep has shown that it can be used."""
+    if info.sweep == 1:
+        empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
+        show.note(f"{corpus.n_documents:,} documents{empty}, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
 
 
 def check_method(method: str, epsilon: float | None) -> None:
@@ -120,7 +130,7 @@ def _report(release: Release, output: Path, seconds: float, *, quiet: bool, as_j
     if not quiet:
         show.topics_table(release.top_words())
     typer.echo(f"guarantee: {release.guarantee.summary()}")
-    typer.echo(f"wrote {output} in {seconds:.1f} s")
+    typer.echo(f"trained in {seconds:.1f} s, wrote {output}")
 
 
 def summary(release: Release, output: Path, seconds: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import typer
 
 def note(text: str) -> None:
     """Something for the person at the terminal, on stderr: stdout belongs to the result."""
-    typer.echo(text, err=True)
+    print(text, file=sys.stderr)  # looked up here and now: a progress bar lends its own stderr, which writes above it
 
 
 def as_json(value: Any) -> None:

@@ -95,13 +95,13 @@ _SETS = {
     "novels": _Set(
         "4,374 fragments of English novels by 25 authors; labels are authors; stands in for FVENA",
         ("english_novels_fragments/fragments.jsonl.bz2",),
-        "https://www.gutenberg.org (1,000-word fragments, as JSON lines with label, text)",
+        "https://github.com/computationalstylistics/100_english_novels (fragments, as JSON lines with label, text)",
         columns=(("label", "label"),),
     ),
     "scenes": _Set(
         "4,485 grey images of 15 natural scenes",
         ("scene15/index.csv", "scene15/scene15_small.tar.gz"),
-        "https://doi.org/10.6084/m9.figshare.7007177 (15-Scene)",
+        "the authors of the 15-Scene set: Lazebnik, Schmid and Ponce, CVPR 2006",
     ),
 }
 

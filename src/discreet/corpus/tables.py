@@ -63,7 +63,10 @@ def read_table(
             raise InputError(f"{shown(source)}: {noun} {number:,}: {error}") from None
     if not len(builder):
         raise InputError(f"{shown(source)} has columns but no rows. Give a file with at least one document.")
-    return builder.build()
+    try:
+        return builder.build()
+    except InputError as error:
+        raise InputError(f"{shown(source)}: {error}") from None
 
 
 def table(path: PathLike) -> Path:
@@ -170,8 +173,9 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
         for column in columns:
             if column not in present:
                 raise _missing(path, column, present)
-        frame = frame.select(dict.fromkeys(columns))
-        place = [list(dict.fromkeys(columns)).index(column) for column in columns]
+        needed = list(dict.fromkeys(columns))
+        frame = frame.select(needed)
+        place = [needed.index(column) for column in columns]
         for start in range(0, frame.select(pl.len()).collect().item(), _BATCH):
             for number, row in enumerate(frame.slice(start, _BATCH).collect().iter_rows(), start + 1):
                 yield number, [row[i] for i in place]

@@ -98,13 +98,12 @@ def _header(path: Path, body: Iterator[tuple[int, bytes]]) -> tuple[int, int, in
 def _triples(block: bytes, path: Path, first: int) -> IntArray:
     """All numbers of a block. The plain form is parsed in one go; anything else line by line, to name what is wrong."""
     plain = block.replace(b"\r\n", b"\n").rstrip() + b"\n"
-    n_lines = plain.count(b"\n")
-    if not plain.translate(None, b"0123456789 \n") and plain.count(b" ") == 2 * n_lines:
+    between = plain.translate(None, b"0123456789")
+    if between == b"  \n" * (len(between) // 3):  # nothing but digits, two blanks on each line
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of a number that it cannot read; the size tells as much
             flat = np.fromstring(plain, dtype=np.int64, sep=" ")
-        # at most three numbers fit between two blanks and a line end, so this many numbers means three on every line
-        if flat.size == 3 * n_lines:
+        if flat.size == len(between):  # no field is empty, so each of these bytes ends a number
             return flat.reshape(-1, 3)
     rows = []
     for n, line in enumerate(block.split(b"\n"), first):

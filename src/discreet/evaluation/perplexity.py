@@ -10,9 +10,6 @@ charged to the ledger.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,21 +19,13 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
+from discreet.engines.documents import MAX_STEPS, TOLERANCE, each_piece
 from discreet.evaluation._top_words import topic_matrix
 from discreet.kernels.likelihood import score_documents
 from discreet.kernels.shuffle import shuffle_documents
 
 MIN_TOKENS = 4
 """Documents with fewer tokens are left out: less than two would be observed, or less than two scored."""
-
-TOLERANCE = 1e-6
-"""EM stops when Σ_k |Δθ_k| falls below this."""
-
-MAX_STEPS = 500
-"""EM stops here at the latest."""
-
-CHUNK = 32
-"""Documents that one task scores; results do not depend on it."""
 
 ROW_SUM_TOLERANCE = 1e-5
 """Topics in single precision still count as normalised."""
@@ -131,7 +120,6 @@ def _score(
 ) -> Completion:
     """Score the documents ``taken``. Each writes its own cell and the sum is exact, so threads cannot change it."""
     prior = _prior(alpha, len(phi))
-    n_threads = _threads(n_threads)
     if not taken.any():
         raise InputError(
             f"no document has {min_tokens} tokens or more, among {corpus.n_documents:,}. "
@@ -140,24 +128,18 @@ def _score(
     word_topics = np.ascontiguousarray(phi.T)
     per_document = np.empty(corpus.n_documents)
 
-    def score(chunk: tuple[int, int]) -> None:
-        score_documents(
-            word_topics, words, corpus.offsets, observed, scored_from, *chunk, prior, TOLERANCE, MAX_STEPS, per_document
-        )
+    documents = (words, corpus.offsets, observed, scored_from)
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(score, _chunks(corpus.n_documents)))
+    def score(first: int, last: int) -> None:
+        score_documents(word_topics, *documents, first, last, prior, TOLERANCE, MAX_STEPS, per_document)
 
+    each_piece(corpus.n_documents, score, n_threads)
     per_document[~taken] = np.nan
     log_likelihood = math.fsum(per_document[taken])
     n_tokens = int((corpus.lengths - scored_from)[taken].sum())
     with np.errstate(over="ignore"):
         perplexity = float(np.exp(-log_likelihood / n_tokens))
     return Completion(perplexity, log_likelihood, n_tokens, int(taken.sum()), per_document)
-
-
-def _chunks(n_documents: int) -> Iterator[tuple[int, int]]:
-    return ((first, min(first + CHUNK, n_documents)) for first in range(0, n_documents, CHUNK))
 
 
 def _probabilities(topics: Any, corpus: Corpus) -> FloatArray:
@@ -192,11 +174,3 @@ def _prior(alpha: Any, n_topics: int) -> FloatArray:
             f"alpha must be positive and finite; found {given.min():.3g}. Pass the alpha used in training."
         )
     return np.array(np.broadcast_to(given, n_topics))
-
-
-def _threads(n_threads: int | None) -> int:
-    if n_threads is None:
-        return os.cpu_count() or 1
-    if n_threads < 1:
-        raise InputError(f"n_threads must be at least 1; found {n_threads}. Leave it out to use every core.")
-    return n_threads

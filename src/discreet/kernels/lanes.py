@@ -22,6 +22,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, models, register_model, type_callable
 
+from discreet._types import Int
+
 LANES = 16
 
 F32Lanes = npt.NDArray[np.float32]
@@ -49,8 +51,8 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
 def _compiled(python_body: Callable[..., Any], typer: Callable[..., Any]) -> Callable[[Callable[..., Any]], None]:
     """Register the compiled meaning of ``python_body``: ``typer`` gives its signature, the decorated function its code.
 
-    numba's ``overload`` would be shorter, but it wraps the code in a function, and passing an array to a function counts
-    references: two atomic operations around every load of the innermost loop.
+    numba's ``overload`` would be shorter, but it wraps the code in a function, and passing an array to a function
+    counts references: two atomic operations around every load of the innermost loop.
     """
 
     def register(generate: Callable[..., Any]) -> None:
@@ -94,7 +96,7 @@ def _lane_numbers(numbers: list[int]) -> ir.Constant:
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 
-def load(array: Any, start: int) -> Any:
+def load(array: Any, start: Int) -> Any:
     """The sixteen values from ``start`` on of a flat contiguous array."""
     return array[start : start + LANES].copy()
 
@@ -105,7 +107,7 @@ def _(context: Any, builder: Any, signature: Any, array: Any, start: Any) -> Any
     return builder.load(pointer, align=4)
 
 
-def store(array: Any, start: int, lanes: Any) -> None:
+def store(array: Any, start: Int, lanes: Any) -> None:
     """Write sixteen values from ``start`` on."""
     array[start : start + LANES] = lanes
 
@@ -116,7 +118,25 @@ def _(context: Any, builder: Any, signature: Any, array: Any, start: Any, lanes:
     return context.get_dummy_value()
 
 
-def gather(array: Any, start: int, offsets: U32Lanes) -> Any:
+def prefetch(array: Any, index: Int) -> None:
+    """Ask for the cache line of ``array[index]``; changes nothing but time."""
+
+
+@_compiled(prefetch, lambda array, index: types.void(array, types.intp))
+def _(context: Any, builder: Any, signature: Any, array: Any, index: Any) -> Any:
+    byte = ir.IntType(8)
+    pointer = _pointer(context, builder, signature.args[0], array, index, byte)
+    numbers = [ir.Constant(ir.IntType(32), n) for n in (0, 3, 1)]  # for reading, into every level, data
+    function = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(ir.VoidType(), [byte.as_pointer(), *(n.type for n in numbers)]),
+        "llvm.prefetch.p0",
+    )
+    builder.call(function, [pointer, *numbers])
+    return context.get_dummy_value()
+
+
+def gather(array: Any, start: Int, offsets: U32Lanes) -> Any:
     """``array[start + offsets]``, one value a lane."""
     return array[start + offsets.astype(np.int64)]
 
@@ -159,7 +179,7 @@ def _(context: Any, builder: Any, signature: Any, lanes: Any, bits: Any) -> Any:
     return builder.or_(builder.shl(lanes, left), builder.lshr(lanes, right))
 
 
-def transpose(array: Any, start: int) -> None:
+def transpose(array: Any, start: Int) -> None:
     """Transpose, in place, the 16 by 16 values from ``start`` on."""
     square = array[start : start + LANES * LANES].reshape(LANES, LANES)
     square[:] = square.T.copy()

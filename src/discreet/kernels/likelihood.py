@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from discreet._types import FloatArray, Int32Array, IntArray
+from discreet._types import FloatArray, Int, Int32Array, IntArray
+from discreet.kernels.compile import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mixture_weights(
     rows: FloatArray,
     columns: FloatArray,
     counts: FloatArray,
     alpha: FloatArray,
     tolerance: float,
-    max_steps: int,
+    max_steps: Int,
     theta: FloatArray,
-) -> int:
+) -> Int:
     """EM for the topic proportions of one document, from uniform ``theta`` until Σ|Δθ| < ``tolerance``; returns steps.
 
     θ_k ← (α_k + Σ_i n_i q_ik) / norm with q_ik = θ_k φ_kw(i) / Σ_l θ_l φ_lw(i), ``n_i`` being ``counts``. ``rows`` is φ
@@ -57,18 +57,69 @@ def mixture_weights(
     return max_steps
 
 
-@njit(nogil=True, cache=True)
+@kernel
+def mixture_of_tokens(
+    word_topics: FloatArray,
+    tokens: Int32Array,
+    place: IntArray,
+    alpha: FloatArray,
+    tolerance: float,
+    max_steps: Int,
+    theta: FloatArray,
+) -> None:
+    """θ of one document given its tokens. ``place`` is room for one number a word, -1 before and after."""
+    n_topics = word_topics.shape[1]
+    n_distinct = 0
+    for word in tokens:
+        if place[word] < 0:
+            place[word] = n_distinct
+            n_distinct += 1
+    rows = np.empty((n_distinct, n_topics))
+    columns = np.empty((n_topics, n_distinct))
+    counts = np.zeros(n_distinct)
+    for word in tokens:
+        j = place[word]
+        if counts[j] == 0.0:
+            for k in range(n_topics):
+                rows[j, k] = word_topics[word, k]
+                columns[k, j] = word_topics[word, k]
+        counts[j] += 1.0
+    for word in tokens:
+        place[word] = -1
+    mixture_weights(rows, columns, counts, alpha, tolerance, max_steps, theta)
+
+
+@kernel
+def mix_documents(
+    word_topics: FloatArray,
+    words: Int32Array,
+    offsets: IntArray,
+    first: Int,
+    last: Int,
+    alpha: FloatArray,
+    tolerance: float,
+    max_steps: Int,
+    out: FloatArray,
+) -> None:
+    """θ of the documents ``first`` to ``last`` (excluded) into the rows of ``out``."""
+    place = np.full(word_topics.shape[0], -1, np.int64)
+    for d in range(first, last):
+        tokens = words[offsets[d] : offsets[d + 1]]
+        mixture_of_tokens(word_topics, tokens, place, alpha, tolerance, max_steps, out[d])
+
+
+@kernel
 def score_documents(
     word_topics: FloatArray,
     words: Int32Array,
     offsets: IntArray,
     observed: IntArray,
     scored_from: IntArray,
-    first: int,
-    last: int,
+    first: Int,
+    last: Int,
     alpha: FloatArray,
     tolerance: float,
-    max_steps: int,
+    max_steps: Int,
     out: FloatArray,
 ) -> None:
     """Write Σ log Σ_k θ_k φ_kw of the documents ``first`` to ``last`` (excluded) into ``out``.
@@ -82,24 +133,7 @@ def score_documents(
     for d in range(first, last):
         start, end = offsets[d], offsets[d + 1]
         split = start + observed[d]
-        n_distinct = 0
-        for i in range(start, split):
-            if place[words[i]] < 0:
-                place[words[i]] = n_distinct
-                n_distinct += 1
-        rows = np.empty((n_distinct, n_topics))
-        columns = np.empty((n_topics, n_distinct))
-        counts = np.zeros(n_distinct)
-        for i in range(start, split):
-            j = place[words[i]]
-            if counts[j] == 0.0:
-                for k in range(n_topics):
-                    rows[j, k] = word_topics[words[i], k]
-                    columns[k, j] = word_topics[words[i], k]
-            counts[j] += 1.0
-        for i in range(start, split):
-            place[words[i]] = -1
-        mixture_weights(rows, columns, counts, alpha, tolerance, max_steps, theta)
+        mixture_of_tokens(word_topics, words[start:split], place, alpha, tolerance, max_steps, theta)
         log_likelihood = 0.0
         for i in range(start + scored_from[d], end):
             probability = 0.0

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from discreet._types import Int32Array, IntArray, UInt32Array
+from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import LANES
 from discreet.kernels.stream import GROUP, fill_document
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def shuffle_documents(
     words: Int32Array, offsets: IntArray, key: UInt32Array, purpose: np.uint32, sweep: np.uint32
 ) -> None:
     """Fisher and Yates within each document, in place.
 
-    The partner of slot ``i`` is ``floor(r (i + 1) / 2^64)`` with ``r`` the 64 bits at positions ``2i`` and ``2i + 1``; no
-    partner is more likely than another by more than a factor ``1 + (i + 1) / 2^64``.
+    The partner of slot ``i`` is ``floor(r (i + 1) / 2^64)`` with ``r`` the 64 bits at positions ``2i`` and ``2i + 1``;
+    no partner is more likely than another by more than a factor ``1 + (i + 1) / 2^64``.
     """
     longest = 0
     for d in range(offsets.shape[0] - 1):
@@ -27,7 +27,9 @@ def shuffle_documents(
     low_half = np.uint64(0xFFFFFFFF)
     for d in range(offsets.shape[0] - 1):
         start, length = offsets[d], offsets[d + 1] - offsets[d]
-        fill_document(key, purpose, sweep, np.uint32(d), 0, places, 0, draws, 0, (2 * length + GROUP - 1) // GROUP * GROUP)
+        fill_document(
+            key, purpose, sweep, np.uint32(d), 0, places, 0, draws, 0, (2 * length + GROUP - 1) // GROUP * GROUP
+        )
         for i in range(length - 1, 0, -1):
             bound = np.uint64(i + 1)
             high, low = np.uint64(draws[2 * i]), np.uint64(draws[2 * i + 1])

@@ -1,8 +1,8 @@
 """Sixteen document slots that advance in step, and the random draws of the documents in them.
 
 Documents enter the slots in rising order, each into the first slot that falls free. A slot holds the draws of its
-document a window at a time. ChaCha blocks come sixteen at once, so the blocks of short documents are made together, in the
-order in which the documents will start; a long document makes its own further windows.
+document a window at a time. ChaCha blocks come sixteen at once, so the blocks of short documents are made together, in
+the order in which the documents will start; a long document makes its own further windows.
 
 Working memory is two flat arrays with named places, not a tuple of many: reading a field of a tuple in compiled code
 counts a reference, atomically, each time.
@@ -11,9 +11,9 @@ counts a reference, atomically, each time.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
-from discreet._types import IntArray, UInt32Array, UInt64Array
+from discreet._types import AnyArray, Int, IntArray, UInt32Array, UInt64Array
+from discreet.kernels.compile import part
 from discreet.kernels.lanes import LANES, load, store
 from discreet.kernels.stream import BLOCK, fill_document, fill_group
 
@@ -45,26 +45,26 @@ _AHEAD_USED = _AHEAD_BLOCK + 1  # blocks already taken
 SLOTS_SIZE = _AHEAD_USED + 1
 
 
-def aligned(size: int, dtype: type) -> np.ndarray:  # type: ignore[type-arg]
+def aligned(size: Int, dtype: type) -> AnyArray:
     """Zeros that start on a 64-byte boundary, so that no vector straddles two cache lines."""
     itemsize = np.dtype(dtype).itemsize
-    array = np.zeros(size + 64 // itemsize, dtype)
+    array: AnyArray = np.zeros(size + 64 // itemsize, dtype)
     start = (-array.ctypes.data % 64) // itemsize
     return array[start : start + size]
 
 
-@register_jitable(_nrt=False)
-def open_slots(first: int, slots: UInt64Array) -> None:
+@part
+def open_slots(first: Int, slots: UInt64Array) -> None:
     """Begin with document ``first``; every slot is idle."""
     slots[:] = 0
     slots[_NEXT], slots[_AHEAD_DOCUMENT], slots[_AHEAD_USED] = first, first, LANES
 
 
-@register_jitable(_nrt=False)
+@part
 def start_document(
-    slot: int,
+    slot: Int,
     offsets: IntArray,
-    last: int,
+    last: Int,
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
@@ -91,10 +91,10 @@ def start_document(
     return True
 
 
-@register_jitable(_nrt=False)
+@part
 def _make_blocks_ahead(
     offsets: IntArray,
-    last: int,
+    last: Int,
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
@@ -104,7 +104,7 @@ def _make_blocks_ahead(
     document, block = np.int64(slots[_AHEAD_DOCUMENT]), np.int64(slots[_AHEAD_BLOCK])
     for lane in range(LANES):
         while document < last and block * BLOCK >= min(offsets[document + 1] - offsets[document], WINDOW):
-            document, block = document + 1, 0
+            document, block = document + 1, np.int64(0)
         bits[_PLACES + lane] = document
         bits[_PLACES + LANES + lane] = block
         block += 1
@@ -112,9 +112,9 @@ def _make_blocks_ahead(
     slots[_AHEAD_DOCUMENT], slots[_AHEAD_BLOCK], slots[_AHEAD_USED] = document, block, 0
 
 
-@register_jitable(_nrt=False)
+@part
 def step_on(
-    slot: int,
+    slot: Int,
     offsets: IntArray,
     key: UInt32Array,
     purpose: np.uint32,

@@ -8,10 +8,9 @@ threads or on the order in which documents are visited, and nobody without the k
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 
-from discreet._types import UInt32Array
+from discreet._types import Int, UInt32Array
+from discreet.kernels.compile import bare_kernel, part
 from discreet.kernels.lanes import LANES, U32Lanes, load, rotate_left, splat, store, transpose
 
 BLOCK = 16
@@ -21,7 +20,7 @@ GROUP = BLOCK * LANES
 """Draws that one call of :func:`fill_group` makes: sixteen blocks of sixteen words."""
 
 
-@register_jitable(inline="always")
+@part
 def _quarter_round(a: U32Lanes, b: U32Lanes, c: U32Lanes, d: U32Lanes) -> tuple[U32Lanes, U32Lanes, U32Lanes, U32Lanes]:
     a = a + b
     d = rotate_left(d ^ a, 16)
@@ -34,15 +33,15 @@ def _quarter_round(a: U32Lanes, b: U32Lanes, c: U32Lanes, d: U32Lanes) -> tuple[
     return a, b, c, d
 
 
-@njit(nogil=True, cache=True, _nrt=False)
+@bare_kernel
 def fill_group(
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
     places: UInt32Array,
-    places_start: int,
+    places_start: Int,
     out: UInt32Array,
-    start: int,
+    start: Int,
 ) -> None:
     """Sixteen blocks, one a lane. From ``places_start`` on, ``places`` holds sixteen documents, then sixteen blocks.
 
@@ -83,18 +82,18 @@ def fill_group(
     transpose(out, start)
 
 
-@njit(nogil=True, cache=True, _nrt=False)
+@bare_kernel
 def fill_document(
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
     document: np.uint32,
-    first_block: int,
+    first_block: Int,
     places: UInt32Array,
-    places_start: int,
+    places_start: Int,
     out: UInt32Array,
-    start: int,
-    stop: int,
+    start: Int,
+    stop: Int,
 ) -> None:
     """Fill ``out[start:stop]``, a multiple of 256 long, with the draws of one document from ``first_block`` on.
 

@@ -1,23 +1,23 @@
 """The frozen sweep: a new topic for every token, sixteen documents at a time.
 
-Each token's topic is drawn from ``p(k) ∝ weights[w, k] · (n[d, k] + alpha[k])``, where the weights do not change during the
-sweep and ``n[d, ·]`` counts the topics of the document's other tokens. Given the weights documents are independent, and
-this is what makes the kernel fast: a draw within one document waits for the draw before it, so sixteen documents
+Each token's topic is drawn from ``p(k) ∝ weights[w, k] · (n[d, k] + alpha[k])``, where the weights do not change during
+the sweep and ``n[d, ·]`` counts the topics of the document's other tokens. Given the weights documents are independent,
+and this is what makes the kernel fast: a draw within one document waits for the draw before it, so sixteen documents
 advance in step, one token each. Their sums over topics are vector work on contiguous rows; then one transposition turns
 sixteen rows of sixteen partial sums into sixteen lanes, one a document, and the choice of a topic is vector work too.
 
-Order of additions (the same for every machine and number of threads): topic ``k`` sits in lane ``k % 16``; a lane adds up its
-topics in rising order; the lanes are added in rising order; the mark ``u · total`` is found first among the lanes,
-then within its lane. All in float32: a probability is exact to a relative 1e-6 or so, and below 2^-24 it may become zero.
+Order of additions (the same for every machine and number of threads): topic ``k`` sits in lane ``k % 16``; a lane adds
+up its topics in rising order; the lanes are added in rising order; the mark ``u · total`` is found first among the
+lanes, then within its lane. All in float32: a probability is exact to a relative 1e-6 or so, and below 2^-24 it may
+become zero.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 
-from discreet._types import Float32Array, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
+from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
+from discreet.kernels.compile import bare_kernel, part
 from discreet.kernels.lanes import LANES, as_float, gather, load, passed, splat, store, transpose, unit_interval, where
 from discreet.kernels.slots import (
     BITS_SIZE,
@@ -38,7 +38,7 @@ from discreet.kernels.slots import (
 _TALLY = BITS_SIZE  # in `bits`, 2 × width: a document's topics as it starts, even and odd tokens apart
 
 
-def dense_scratch(width: int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
+def dense_scratch(width: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
     """Working memory of one thread; its contents mean nothing between calls.
 
     The first array holds 16 × width topic counts, 16 × width running sums and 16 × 16 lane sums; for the others see
@@ -49,9 +49,9 @@ def dense_scratch(width: int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
     return aligned(2 * LANES * width + LANES * LANES, np.float32), bits, aligned(SLOTS_SIZE, np.uint64)
 
 
-@register_jitable(_nrt=False)
+@part
 def _count_document(
-    slot: int, topics: UInt16Array, width: int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+    slot: Int, topics: UInt16Array, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
 ) -> None:
     """Count the topics of the document in this slot. Two tallies, as equal neighbours would wait for each other."""
     start, stop = np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])
@@ -67,13 +67,13 @@ def _count_document(
         store(rows, slot * width + k, as_float(load(bits, _TALLY + k) + load(bits, _TALLY + width + k)))
 
 
-@njit(nogil=True, cache=True, _nrt=False)
+@bare_kernel
 def sweep_dense(
     words: Int32Array,
     offsets: IntArray,
     topics: UInt16Array,
-    first: int,
-    last: int,
+    first: Int,
+    last: Int,
     weights: Float32Array,
     alpha: Float32Array,
     key: UInt32Array,
@@ -85,8 +85,8 @@ def sweep_dense(
 ) -> None:
     """Draw the topics of documents ``first`` to ``last - 1`` anew.
 
-    ``weights`` is flat, one row of ``width`` a word, width a multiple of 16; weights and alpha beyond the number of topics
-    are zero. The last three arguments come from :func:`dense_scratch`.
+    ``weights`` is flat, one row of ``width`` a word, width a multiple of 16; weights and alpha beyond the number of
+    topics are zero. The last three arguments come from :func:`dense_scratch`.
     """
     width = alpha.shape[0]
     wide, one = np.uint64(width), np.uint64(1)
@@ -152,13 +152,3 @@ def sweep_dense(
             slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
             bits[NOW + slot] = bits[slots[PLACE + slot]]
             rows[row + np.uint64(topics[i])] -= np.float32(1)
-
-
-@njit(nogil=True, cache=True, _nrt=False)
-def count_topics(
-    words: Int32Array, topics: UInt16Array, first_token: int, last_token: int, width: int, counts: Int32Array
-) -> None:
-    """Add the tokens ``first_token`` to ``last_token - 1`` to the flat word × width ``counts``."""
-    wide = np.uint64(width)
-    for i in range(first_token, last_token):
-        counts[np.uint64(words[i]) * wide + np.uint64(topics[i])] += np.int32(1)

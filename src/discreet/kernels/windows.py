@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from discreet._types import Int32Array, IntArray
+from discreet._types import Int, Int32Array, IntArray
+from discreet.kernels.compile import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_windows(
-    words: Int32Array, offsets: IntArray, slot: Int32Array, window: int, forgetful: bool, together: IntArray
+    words: Int32Array, offsets: IntArray, slot: Int32Array, window: Int, forgetful: bool, together: IntArray
 ) -> int:
     """Fill ``together[a, b]``, zero before, with the windows that hold both ``a`` and ``b``; its diagonal is for one.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,10 +26,6 @@ JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""
 
 ROW_SUM_TOLERANCE = 1e-9
-EM_TOLERANCE = 1e-6
-EM_STEPS = 500
-CHUNK = 64
-"""Documents that one task works on; results do not depend on it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,26 +108,13 @@ class Release:
         passed over. The row of a document without a known word is the prior. The result describes the documents given:
         if these are private, it is for their curator's eyes. The same for any ``n_threads`` (all cores by default).
         """
-        from discreet.kernels.likelihood import mixture_weights
+        from discreet.engines.documents import mixtures  # only here: reading a release needs no numba
 
         if isinstance(X, Corpus):
             corpus = X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
         else:
             corpus = Corpus.from_counts(X, self.vocabulary)
-        word_topics, alpha = np.ascontiguousarray(self.topics.T), np.array(self.alpha)
-        theta = np.empty((corpus.n_documents, self.n_topics))
-
-        def estimate(first: int) -> None:
-            for d in range(first, min(first + CHUNK, corpus.n_documents)):
-                tokens = corpus.words[corpus.offsets[d] : corpus.offsets[d + 1]]
-                words, counts = np.unique(tokens, return_counts=True)
-                rows = word_topics[words]
-                columns = np.ascontiguousarray(rows.T)
-                mixture_weights(rows, columns, counts.astype(np.float64), alpha, EM_TOLERANCE, EM_STEPS, theta[d])
-
-        with ThreadPoolExecutor(n_threads or os.cpu_count() or 1) as pool:
-            list(pool.map(estimate, range(0, corpus.n_documents, CHUNK)))
-        return theta
+        return mixtures(self.topics, self.alpha, corpus, n_threads)
 
     # --- giving it away ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Where sweeps run: threads of this machine."""

@@ -1,0 +1,196 @@
+"""Sweeps on the threads of one machine, without Python's lock.
+
+The engine keeps what is private (the tokens and their topics) and offers two verbs: draw all topics anew under given
+weights, and count them. It reads no prior and keeps no secret but its key; what a model may do with the counts is the
+model's business.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._random import Key, Purpose
+from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, UInt16Array
+from discreet.corpus.corpus import Corpus
+from discreet.kernels.counts import (
+    alpha_statistics,
+    count_topics,
+    first_topics,
+    padded,
+    sampling_weights,
+    topic_totals,
+)
+from discreet.kernels.lanes import LANES
+from discreet.kernels.shuffle import shuffle_documents
+from discreet.kernels.slots import aligned
+from discreet.kernels.sparse import smooth_sums, sparse_scratch, sweep_sparse
+from discreet.kernels.sweep import dense_scratch, sweep_dense
+
+MAX_TOPICS = 2**16 - 1
+"""A topic is kept in sixteen bits."""
+
+SPARSE_FROM = 384
+"""Rows at least this wide, and wider than the mean document is long, are swept by the topics present in a document
+(``benchmarks/dense_or_sparse.py``)."""
+
+PIECES = 2
+"""Pieces of work for each thread: a core that others slow down takes fewer. Each piece ends with idle slots, so few."""
+
+_SMALL = 1 << 18
+"""Cells below which a second thread does not pay for starting it."""
+
+
+def count_threads(n_threads: int | None) -> int:
+    """All cores for None."""
+    if n_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_threads < 1:
+        raise InputError(f"n_threads must be at least 1; found {n_threads}. Leave it out to use every core.")
+    return int(n_threads)
+
+
+class ThreadEngine:
+    """Tokens of one corpus in secret slots, their topics, and the threads that draw them.
+
+    Arrays over words and topics are flat, word × ``width``, with ``width`` the number of topics rounded up to sixteen.
+    Results do not depend on ``n_threads``.
+    """
+
+    def __init__(self, corpus: Corpus, n_topics: int, key: Key, n_threads: int | None = None) -> None:
+        self.n_topics = n_topics
+        self.width = padded(n_topics)
+        self.n_words = corpus.n_words
+        self.n_documents = corpus.n_documents
+        self.n_tokens = corpus.n_tokens
+        self.key = key
+        self.offsets = corpus.offsets
+        self.words: Int32Array = corpus.words.copy()
+        shuffle_documents(self.words, self.offsets, key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
+        self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
+        self.sparse = self.width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
+        self.use_threads(n_threads)
+
+    def use_threads(self, n_threads: int | None) -> None:
+        """Share the documents out, by tokens, to this many threads."""
+        self.n_threads = count_threads(n_threads)
+        self._pool = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
+        n_pieces = PIECES * self.n_threads if self.n_threads > 1 else 1
+        self._cuts = np.searchsorted(self.offsets, np.linspace(0, self.n_tokens, n_pieces + 1))
+        self._cuts[0], self._cuts[-1] = 0, self.n_documents
+        if self.sparse:
+            most = padded(min(self.n_topics, int(np.diff(self.offsets).max(initial=1))))
+            self._scratch = [sparse_scratch(self.width, most) for _ in range(self.n_threads)]
+            self._smooth = np.empty(self.n_words * self.width // LANES, np.float32)
+        else:
+            self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
+        self._counts: list[Int32Array] = []
+
+    def _share(self, work: Callable[[int, int], None], n_pieces: int) -> None:
+        """Call ``work(thread, piece)`` for every piece; a thread that is done takes the next piece."""
+        pieces = iter(range(n_pieces))
+
+        def run(thread: int) -> None:
+            for piece in pieces:  # next() holds Python's lock: each piece goes to one thread
+                work(thread, piece)
+
+        if self._pool is None or n_pieces == 1:
+            run(0)
+        else:
+            list(self._pool.map(run, range(self.n_threads)))
+
+    # --- topics -----------------------------------------------------------------------------------------------------
+
+    def draw_first_topics(self) -> None:
+        """Uniform topics that read no word."""
+        _, bits, slots = self._scratch[0]
+        purpose, sweep = np.uint32(Purpose.FIRST_TOPICS), np.uint32(0)
+        first_topics(
+            self.offsets, self.topics, 0, self.n_documents, self.n_topics, self.key.words, purpose, sweep, bits, slots
+        )
+
+    def sweep(self, weights: Float32Array, alpha: FloatArray, number: int) -> None:
+        """Draw every topic anew from p(k) ∝ weights[w, k] · (n[d, k] + alpha[k]). No number twice under one key."""
+        alpha32 = self.row(alpha)
+        purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
+
+        documents = (self.words, self.offsets, self.topics)
+        tables: tuple[Float32Array, ...] = (weights, alpha32)
+        if self.sparse:
+            self._each_share_of_words(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth))
+            tables = (weights, alpha32, self._smooth)
+        kernel: Callable[..., None] = sweep_sparse if self.sparse else sweep_dense
+
+        def work(thread: int, piece: int) -> None:
+            first, last = self._cuts[piece], self._cuts[piece + 1]
+            kernel(*documents, first, last, *tables, self.key.words, purpose, sweep, *self._scratch[thread])
+
+        self._share(work, len(self._cuts) - 1)
+
+    def count(self) -> Int32Array:
+        """Exact topic counts, flat word × width. The array is the engine's own and changes with the next count."""
+        if not self._counts:
+            self._counts = [np.zeros(self.n_words * self.width, np.int32) for _ in range(self.n_threads)]
+
+        for part in self._counts:
+            part[:] = 0
+
+        def work(thread: int, piece: int) -> None:
+            first, last = self.offsets[self._cuts[piece]], self.offsets[self._cuts[piece + 1]]
+            count_topics(self.words, self.topics, first, last, self.width, self._counts[thread])
+
+        self._share(work, len(self._cuts) - 1)
+        total = self._counts[0]
+        for part in self._counts[1:]:
+            total += part
+        return total
+
+    # --- tables -----------------------------------------------------------------------------------------------------
+
+    def row(self, values: FloatArray) -> Float32Array:
+        """One float32 a topic, zero beyond the last."""
+        padded_row = aligned(self.width, np.float32)
+        padded_row[: self.n_topics] = values
+        return padded_row
+
+    def new_weights(self) -> Float32Array:
+        """Room for the sampling weights."""
+        return aligned(self.n_words * self.width, np.float32)
+
+    def totals(self, statistic: AnyArray) -> FloatArray:
+        """Sum of a word × width statistic for each topic."""
+        totals = np.empty(self.width)
+        topic_totals(statistic, self.width, totals)
+        return totals[: self.n_topics]
+
+    def fill_weights(self, weights: Float32Array, statistic: AnyArray, prior: FloatArray, scale: FloatArray) -> None:
+        """weights[w, k] = (statistic[w, k] + prior) · scale[k]: from a statistic to what a sweep samples from."""
+        wide_scale = np.zeros(self.width)
+        wide_scale[: self.n_topics] = scale
+        self._each_share_of_words(
+            lambda first, last: sampling_weights(statistic, prior, wide_scale, first, last, self.n_topics, weights)
+        )
+
+    def _each_share_of_words(self, work: Callable[[int, int], None]) -> None:
+        n_pieces = 1 if self.n_words * self.width < _SMALL else PIECES * self.n_threads
+        cuts = [self.n_words * piece // n_pieces for piece in range(n_pieces + 1)]
+        self._share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
+
+    def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
+        """Numerators and denominator of Minka's fixed point, in eight fixed shares: threads do not change the sum."""
+        cuts = [self.n_documents * share // 8 for share in range(9)]
+        numerators = np.zeros((8, self.n_topics))
+
+        denominators = np.zeros(8)
+
+        def work(thread: int, piece: int) -> None:
+            denominators[piece] = alpha_statistics(
+                self.offsets, self.topics, cuts[piece], cuts[piece + 1], alpha, numerators[piece]
+            )
+
+        self._share(work, 8)
+        return numerators.sum(axis=0), float(denominators.sum())

@@ -1,0 +1,184 @@
+"""From topic counts to sampling weights, first topics, likelihood and the priors' updates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet._types import (
+    AnyArray,
+    Float32Array,
+    FloatArray,
+    Int,
+    Int32Array,
+    IntArray,
+    UInt16Array,
+    UInt32Array,
+    UInt64Array,
+)
+from discreet.kernels.compile import bare_kernel, kernel
+from discreet.kernels.lanes import LANES
+from discreet.kernels.slots import END, PLACE, TOKEN, open_slots, start_document, step_on
+
+
+@bare_kernel
+def first_topics(
+    offsets: IntArray,
+    topics: UInt16Array,
+    first: Int,
+    last: Int,
+    n_topics: Int,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Uniform topics that read no word: ``floor(r · n_topics / 2^32)`` with r the token's 32-bit draw."""
+    open_slots(first, slots)
+    slot = 0
+    while start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
+        stop = np.int64(slots[END + slot])
+        for i in range(np.int64(slots[TOKEN + slot]), stop):
+            draw = np.uint64(bits[slots[PLACE + slot]])
+            topics[i] = (draw * np.uint64(n_topics)) >> np.uint64(32)
+            if i + 1 < stop:
+                step_on(slot, offsets, key, purpose, sweep, bits, slots)
+
+
+@bare_kernel
+def count_topics(
+    words: Int32Array, topics: UInt16Array, first_token: Int, last_token: Int, width: Int, counts: Int32Array
+) -> None:
+    """Add the tokens ``first_token`` to ``last_token - 1`` to the flat word × width ``counts``."""
+    wide = np.uint64(width)
+    for i in range(first_token, last_token):
+        counts[np.uint64(words[i]) * wide + np.uint64(topics[i])] += np.int32(1)
+
+
+@kernel
+def topic_totals(statistic: AnyArray, width: Int, totals: FloatArray) -> None:
+    """Column sums of the flat word × width ``statistic``; exact for whole numbers below 2^53."""
+    totals[:] = 0.0
+    for row in range(0, statistic.shape[0], width):
+        for k in range(width):
+            totals[k] += statistic[row + k]
+
+
+@kernel
+def sampling_weights(
+    statistic: AnyArray,
+    prior: FloatArray,
+    scale: FloatArray,
+    first_word: Int,
+    last_word: Int,
+    n_topics: Int,
+    weights: Float32Array,
+) -> None:
+    """φ̃[w, k] = (statistic[w, k] + prior) · scale[k], rounded once to float32, for a range of words.
+
+    ``statistic`` and ``weights`` are flat, word × width, ``width`` being the length of ``scale``. ``prior`` is one
+    number for all cells or one for each. Columns from ``n_topics`` on stay zero.
+    """
+    width = scale.shape[0]
+    step = 0 if prior.shape[0] == 1 else 1
+    for row in range(first_word * width, last_word * width, width):
+        for k in range(n_topics):
+            weights[row + k] = np.float32((statistic[row + k] + prior[step * (row + k)]) * scale[k])
+
+
+@kernel
+def log_likelihood(
+    counts: Int32Array, totals: FloatArray, prior: FloatArray, table: FloatArray, width: Int, n_topics: Int
+) -> float:
+    """log p(w | z): Griffiths and Steyvers (2004), Eq. 2, with a prior for each cell where given.
+
+    ``table[n]`` is log Γ(n + β) − log Γ(β) for small n and one β for all cells; an empty table means look nothing up.
+    """
+    step = 0 if prior.shape[0] == 1 else 1
+    n_words = counts.shape[0] // width
+    total = 0.0
+    for k in range(n_topics):
+        mass = n_words * prior[0]
+        if step == 1:
+            mass = 0.0
+            for w in range(n_words):
+                mass += prior[w * width + k]
+        total += math.lgamma(mass) - math.lgamma(totals[k] + mass)
+    for row in range(0, counts.shape[0], width):
+        part = 0.0
+        for k in range(n_topics):
+            n = counts[row + k]
+            if n == 0:
+                continue
+            if n < table.shape[0]:
+                part += table[n]
+            else:
+                beta = prior[step * (row + k)]
+                part += math.lgamma(n + beta) - math.lgamma(beta)
+        total += part
+    return total
+
+
+@kernel
+def rising_sum(n: float, prior: float) -> float:
+    """ψ(n + prior) − ψ(prior) for whole n ≥ 0: Σ 1 / (prior + j) for j < n, long sums by the asymptotic series."""
+    total = 0.0
+    j = 0.0
+    while j < n and j < 32.0:
+        total += 1.0 / (prior + j)
+        j += 1.0
+    if j < n:
+        total += _digamma_above_thirty(n + prior) - _digamma_above_thirty(j + prior)
+    return total
+
+
+@kernel
+def _digamma_above_thirty(x: float) -> float:
+    inverse = 1.0 / (x * x)
+    return math.log(x) - 0.5 / x - inverse * (1.0 / 12.0 - inverse * (1.0 / 120.0 - inverse / 252.0))
+
+
+@kernel
+def alpha_statistics(
+    offsets: IntArray,
+    topics: UInt16Array,
+    first: Int,
+    last: Int,
+    alpha: FloatArray,
+    numerators: FloatArray,
+) -> float:
+    """Sums for Minka's fixed point over some documents: adds Σ_d ψ(n_dk + α_k) − ψ(α_k) to ``numerators`` and returns
+    Σ_d ψ(n_d + α₀) − ψ(α₀)."""
+    counts = np.zeros(alpha.shape[0], np.int64)
+    total, denominator = alpha.sum(), 0.0
+    for d in range(first, last):
+        start, stop = offsets[d], offsets[d + 1]
+        if start == stop:
+            continue
+        for i in range(start, stop):
+            counts[topics[i]] += 1
+        for i in range(start, stop):
+            k = topics[i]
+            if counts[k] > 0:
+                numerators[k] += rising_sum(counts[k], alpha[k])
+                counts[k] = 0
+        denominator += rising_sum(stop - start, total)
+    return denominator
+
+
+@kernel
+def beta_statistics(counts: Int32Array, width: Int, n_topics: Int, beta: float) -> float:
+    """Σ over cells of ψ(n_kw + β) − ψ(β): the numerator of the fixed point for a symmetric β."""
+    total = 0.0
+    for row in range(0, counts.shape[0], width):
+        for k in range(n_topics):
+            if counts[row + k] > 0:
+                total += rising_sum(counts[row + k], beta)
+    return total
+
+
+def padded(n_topics: Int) -> int:
+    """The width of a row that holds ``n_topics``: the next multiple of sixteen."""
+    return -(-n_topics // LANES) * LANES

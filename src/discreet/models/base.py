@@ -1,0 +1,142 @@
+"""TopicModel: what every estimator shares, to the letter of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet._errors import InputError
+from discreet._types import FloatArray
+from discreet.corpus.corpus import Corpus
+from discreet.engines.documents import mixtures
+from discreet.models.release import Release
+from discreet.privacy import Guarantee
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A model that turns documents into proportions of topics.
+
+    ``X`` is a :class:`~discreet.Corpus` or a document-term matrix of whole counts, dense or sparse. A subclass writes
+    ``fit``, which sets ``components_`` (topic × word, rows sum to 1), ``alpha_``, ``beta_``, ``guarantee_`` and
+    ``history_``, and says how it is called on the command line (``method``).
+    """
+
+    method: str
+    components_: FloatArray
+    alpha_: FloatArray
+    beta_: float
+    guarantee_: Guarantee
+    history_: dict[str, list[float]]
+    n_threads: int | None
+    _vocabulary: tuple[str, ...] | None
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise InputError(" ".join(str(error).split())) from None  # an array prints on several lines
+
+    def _read(self, X: Any, *, reset: bool) -> Corpus:
+        """Documents as a Corpus over the words of the model."""
+        if isinstance(X, Corpus):
+            if reset:
+                self.n_features_in_ = X.n_words
+                self._vocabulary = X.vocabulary
+                if hasattr(self, "feature_names_in_"):
+                    del self.feature_names_in_
+            elif self._vocabulary is not None and X.vocabulary != self._vocabulary:
+                return X.restrict(self._vocabulary)
+            elif X.n_words != self.n_features_in_:
+                raise InputError(
+                    f"the corpus has {X.n_words:,} words but the model {self.n_features_in_:,}. "
+                    "Use Corpus.restrict with the vocabulary of the training documents."
+                )
+            return X
+        matrix = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        if reset:
+            names = getattr(self, "feature_names_in_", None)
+            self._vocabulary = None if names is None else tuple(names)
+        if matrix.min() < 0:  # in scikit-learn's words: its checks look for them
+            raise InputError(
+                f"Negative values in data passed to {type(self).__name__}; found {matrix.min()}. "
+                "Pass word counts, 0 where a document has not got the word."
+            )
+        return Corpus.from_counts(matrix, self._vocabulary)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    # --- using the model --------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> FloatArray:
+        """Topic proportions of documents, one row each, with the topics held fixed (fold-in).
+
+        They describe the documents given: if those are private, the result is for their curator.
+        """
+        check_is_fitted(self)
+        return mixtures(self.components_, self.alpha_, self._read(X, reset=False), self.n_threads)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Log-likelihood per token by document completion; higher is better."""
+        return -float(np.log(self.perplexity(X)))
+
+    def perplexity(self, X: Any) -> float:
+        """Document-completion perplexity (see :func:`discreet.evaluation.completion`); lower is better."""
+        from discreet.evaluation import completion_perplexity
+
+        check_is_fitted(self)
+        corpus = self._read(X, reset=False)
+        return completion_perplexity(self.components_, corpus, alpha=self.alpha_, n_threads=self.n_threads)
+
+    def top_words(self, n: int = 10) -> list[list[str]]:
+        """The most probable words of each topic."""
+        return self.release().top_words(n)
+
+    # --- giving it away ---------------------------------------------------------------------------------------------
+
+    def release(self, vocabulary: Any = None) -> Release:
+        """What may leave the house: topics, words, parameters and guarantee; no document, no count.
+
+        ``vocabulary`` names the columns when the model was trained on a bare matrix, for example
+        ``vectorizer.get_feature_names_out()``.
+        """
+        check_is_fitted(self)
+        words = self._vocabulary if vocabulary is None else tuple(str(word) for word in vocabulary)
+        if words is None:
+            words = tuple(f"word{i}" for i in range(self.n_features_in_))
+        return Release(
+            topics=self.components_,
+            vocabulary=words,
+            alpha=self.alpha_,
+            beta=self.beta_,
+            method=self.method,
+            parameters=self._planned_parameters(),
+            guarantee=self.guarantee_,
+        )
+
+    def _planned_parameters(self) -> dict[str, Any]:
+        """Constructor parameters that describe the training and can be written down."""
+        skipped = {"callbacks", "progress", "n_threads", "random_state", "warm_start", "word_prior", "ledger"}
+        plain = (bool, int, float, str, type(None))
+        found = {name: value for name, value in self.get_params(deep=False).items() if name not in skipped}
+        return {
+            name: v.item() if isinstance(v, np.generic) else v
+            for name, v in found.items()
+            if isinstance(v, (*plain, np.generic))
+        }
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        raise NotImplementedError

@@ -1,0 +1,347 @@
+"""LDA: latent Dirichlet allocation by frozen sweeps. No privacy; the engine that private models share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaln
+from sklearn.utils._param_validation import Interval
+
+from discreet._errors import InputError
+from discreet._random import Key
+from discreet._types import FloatArray, Int32Array
+from discreet.corpus.corpus import Corpus
+from discreet.engines.threads import MAX_TOPICS, ThreadEngine
+from discreet.kernels.counts import beta_statistics, log_likelihood
+from discreet.models.base import TopicModel
+from discreet.models.loop import Callback, Measures, run_sweeps
+from discreet.privacy import Guarantee
+from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
+
+LEARN_FROM = 20
+"""The first sweep after which priors are learnt: before it the topics say nothing about them."""
+
+LEARN_EVERY = 10
+
+TABLE = 4096
+"""log Γ of counts below this is looked up."""
+
+
+class LDA(TopicModel):
+    """Latent Dirichlet allocation [1]_ by frozen Gibbs sweeps. Its guarantee is *none*.
+
+    In sweep t every token draws a topic from p(k) ∝ φ̃[k, w] · (n[d, k] + α_k), where
+    φ̃[k, w] = (n[k, w] + β) / (n[k] + V β) comes from the counts after sweep t − 1 and stays fixed during the sweep;
+    only the document's own counts n[d, ·] move, without the token itself. Compared with the collapsed Gibbs sampler of
+    [2]_ (Eq. 5), the topic-word counts are those of the sweep before and still hold the token itself, so this is
+    stochastic EM and not a sampler of the LDA posterior. In exchange documents are independent within a sweep: it runs
+    on all cores, and the same seed gives the same topics for any number of them.
+
+    Parameters
+    ----------
+    n_topics : int
+        In [2]_, T.
+    alpha : float or array of n_topics
+        Prior weight of each topic in a document.
+    beta : float
+        Prior weight of each word in a topic.
+    n_sweeps : int
+        Passes over all tokens.
+    n_average : int
+        ``components_`` are the mean of the counts after the last ``n_average`` sweeps.
+    learn_alpha, learn_beta : bool
+        Fit α (one number a topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_.
+    word_prior : array (n_topics, n_words), or {topic: {word: weight}}
+        Added to β cell by cell: seeds topics with words.
+    warm_start : bool
+        ``fit`` again on the same documents adds ``n_sweeps`` sweeps to those done. Not kept in a pickle.
+    evaluate_every : int
+        ``history_["log_likelihood"]`` holds log p(w | z) per token (Eq. 2 of [2]_) after every so many sweeps; 0:
+        never.
+    n_threads : int, optional
+        All cores by default; does not change the result.
+    random_state : int, optional
+        A seed makes the run repeatable. Without one the key comes from the operating system.
+    progress : bool
+        Show a progress bar on standard error.
+    callbacks : list of callables
+        Each is called after every sweep with a :class:`~discreet.models.loop.SweepInfo`; True ends the training.
+
+    Attributes
+    ----------
+    components_ : array (n_topics, n_words)
+        Topics; each row sums to 1 (scikit-learn's own LDA leaves pseudo-counts there).
+    alpha_, beta_ : the priors, as given or learnt.
+    history_ : dict of lists
+    n_sweeps_ : sweeps done.
+    guarantee_ : Guarantee
+
+    References
+    ----------
+    .. [1] Blei, Ng and Jordan, "Latent Dirichlet Allocation", JMLR 3, 2003.
+    .. [2] Griffiths and Steyvers, "Finding scientific topics", PNAS 101, 2004.
+    .. [3] Minka, "Estimating a Dirichlet distribution", 2000.
+    """
+
+    method = "lda"
+
+    _parameter_constraints = {
+        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
+        "n_average": [Interval(Integral, 1, None, closed="left")],
+        "learn_alpha": ["boolean"],
+        "learn_beta": ["boolean"],
+        "word_prior": ["array-like", dict, None],
+        "warm_start": ["boolean"],
+        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state", np.random.Generator],
+        "progress": ["boolean"],
+        "callbacks": [list, tuple, None],
+    }
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        alpha: Any = 0.1,
+        beta: float = 0.01,
+        n_sweeps: int = 200,
+        n_average: int = 10,
+        learn_alpha: bool = False,
+        learn_beta: bool = False,
+        word_prior: Any = None,
+        warm_start: bool = False,
+        evaluate_every: int = 1,
+        n_threads: int | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+        callbacks: Iterable[Callback] | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.alpha = alpha
+        self.beta = beta
+        self.n_sweeps = n_sweeps
+        self.n_average = n_average
+        self.learn_alpha = learn_alpha
+        self.learn_beta = learn_beta
+        self.word_prior = word_prior
+        self.warm_start = warm_start
+        self.evaluate_every = evaluate_every
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.progress = progress
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train on documents. ``y`` is ignored."""
+        self._check_parameters()
+        corpus = self._read(X, reset=not (self.warm_start and hasattr(self, "_training")))
+        check_sizes(corpus, self.n_topics)
+        training = self._continued(corpus) or _Training(self, corpus)
+        before = training.n_done
+        history = run_sweeps(
+            range(before + 1, before + self.n_sweeps + 1),
+            training.sweep,
+            callbacks=self.callbacks or (),
+            progress=self.progress,
+        )
+        self.components_ = training.topics()
+        self.alpha_, self.beta_ = training.alpha, training.beta
+        self.history_ = {n: [*self.history_.get(n, []), *v] for n, v in history.items()} if before else history
+        self.n_sweeps_ = training.n_done
+        seeded = (SEEDED,) if training.engine.key.seeded else ()
+        self.guarantee_ = Guarantee.none(EXACT_COUNTS, *seeded)
+        if self.warm_start:
+            self._training = training
+        else:
+            self.__dict__.pop("_training", None)
+        return self
+
+    def _continued(self, corpus: Corpus) -> _Training | None:
+        training: _Training | None = getattr(self, "_training", None) if self.warm_start else None
+        if training is None:
+            return None
+        engine = training.engine
+        shape = (engine.n_documents, engine.n_words, engine.n_tokens, engine.n_topics)
+        found = (corpus.n_documents, corpus.n_words, corpus.n_tokens, self.n_topics)
+        if found != shape:
+            raise InputError(
+                "warm_start continues on the same documents and topics: had (documents, words, tokens, topics) = "
+                f"{shape}, found {found}. Set warm_start=False to start anew."
+            )
+        engine.use_threads(self.n_threads)
+        training.end_average(training.n_done + self.n_sweeps)
+        return training
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the documents: a pickle holds the model, not what it was trained on."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_training"}
+
+
+def check_sizes(corpus: Corpus, n_topics: int) -> None:
+    """Refuse a corpus without tokens, and more topics than tokens."""
+    if not corpus.n_tokens:
+        raise InputError(
+            f"the corpus has no token: all {corpus.n_documents:,} documents are empty over {corpus.n_words:,} words. "
+            "Check the text column, the stop words and the vocabulary."
+        )
+    if n_topics > corpus.n_tokens:
+        raise InputError(
+            f"n_topics={n_topics:,} is more than the {corpus.n_tokens:,} tokens of the corpus. "
+            "Ask for fewer topics; a few dozen suit most corpora."
+        )
+
+
+class _Training:
+    """The state of one run: engine, counts, priors and the average so far."""
+
+    def __init__(self, model: LDA, corpus: Corpus) -> None:
+        self.model = model
+        self.alpha = broadcast_alpha(model.alpha, model.n_topics)
+        self.beta = float(model.beta)
+        self.engine = ThreadEngine(corpus, model.n_topics, Key.open(model.random_state), model.n_threads)
+        self.word_prior = self._seed_words(corpus)
+        self.engine.draw_first_topics()
+        self.weights = self.engine.new_weights()
+        self.counts = self.engine.count()
+        self.n_done = 0
+        self._tabulate()
+        self.end_average(model.n_sweeps)
+
+    def end_average(self, last_sweep: int) -> None:
+        """Plan the average over the sweeps up to ``last_sweep``."""
+        self.average_from = max(last_sweep - self.model.n_average + 1, self.n_done + 1)
+        self.summed: Int32Array | None = None
+        self.n_summed = 0
+
+    def sweep(self, number: int) -> Measures:
+        """Counts → weights → sweep → counts."""
+        engine = self.engine
+        scale = 1.0 / (engine.totals(self.counts) + self.prior_mass)
+        engine.fill_weights(self.weights, self.counts, self.prior, scale)
+        engine.sweep(self.weights, self.alpha, number)
+        self.counts = engine.count()
+        self.n_done = number
+        if number >= self.average_from:
+            self._add()
+        if number >= LEARN_FROM and number % LEARN_EVERY == 0:
+            self._learn()
+        every = self.model.evaluate_every
+        if every and number % every == 0:
+            return {"log_likelihood": self._log_likelihood()}
+        return {}
+
+    def topics(self) -> FloatArray:
+        """Mean counts plus prior, each topic normalised."""
+        engine = self.engine
+        shape = (engine.n_words, engine.width)
+        counts, n = (self.counts, 1) if self.summed is None else (self.summed, self.n_summed)
+        topics = np.ascontiguousarray(counts.reshape(shape)[:, : engine.n_topics].T, dtype=np.float64)
+        topics /= n
+        topics += self.prior if len(self.prior) == 1 else self.prior.reshape(shape)[:, : engine.n_topics].T
+        topics /= topics.sum(axis=1, keepdims=True)
+        return topics
+
+    def _add(self) -> None:
+        if self.summed is None:
+            fits = self.engine.n_tokens * self.model.n_average < 2**31
+            self.summed = np.zeros(len(self.counts), np.int32 if fits else np.int64)
+        self.summed += self.counts
+        self.n_summed += 1
+
+    def _log_likelihood(self) -> float:
+        engine = self.engine
+        totals = engine.totals(self.counts)
+        value = log_likelihood(self.counts, totals, self.prior, self.table, engine.width, engine.n_topics)
+        return float(value / engine.n_tokens)
+
+    # --- priors -----------------------------------------------------------------------------------------------------
+
+    def _tabulate(self) -> None:
+        """The prior of each cell, its sum for each topic, and a table of log Γ."""
+        engine = self.engine
+        if self.word_prior is None:
+            self.prior = np.array([self.beta])
+            self.prior_mass = np.full(engine.n_topics, engine.n_words * self.beta)
+            self.table = gammaln(np.arange(TABLE) + self.beta) - gammaln(self.beta)
+        else:
+            cells = np.zeros((engine.n_words, engine.width))
+            cells[:, : engine.n_topics] = self.word_prior.T + self.beta
+            self.prior, self.prior_mass = cells.ravel(), cells.sum(axis=0)[: engine.n_topics]
+            self.table = np.empty(0)
+
+    def _learn(self) -> None:
+        if self.model.learn_alpha:
+            numerators, denominator = self.engine.alpha_statistics(self.alpha)
+            self.alpha = np.clip(self.alpha * numerators / denominator, 1e-5, 1e3)
+        if self.model.learn_beta:
+            engine, v = self.engine, self.engine.n_words
+            above = beta_statistics(self.counts, engine.width, engine.n_topics, self.beta)
+            below = v * float(np.sum(_digamma_difference(engine.totals(self.counts), v * self.beta)))
+            self.beta = float(np.clip(self.beta * above / below, 1e-6, 1e3))
+            self._tabulate()
+
+    def _seed_words(self, corpus: Corpus) -> FloatArray | None:
+        given = self.model.word_prior
+        if given is None:
+            return None
+        if self.model.learn_beta:
+            raise InputError("learn_beta cannot be combined with word_prior: β is then different for each word.")
+        shape = (self.model.n_topics, corpus.n_words)
+        if isinstance(given, Mapping):
+            return _prior_from_words(given, corpus, shape)
+        prior = _numbers(given, "word_prior")
+        if prior.shape != shape or not np.isfinite(prior).all() or (prior < 0).any():
+            raise InputError(
+                f"word_prior must hold finite weights of at least 0, one for each of {shape[0]} topics and {shape[1]} "
+                f"words; found shape {prior.shape}, smallest {prior.min(initial=0)}."
+            )
+        return prior
+
+
+def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
+    """One positive number a topic."""
+    given = _numbers(alpha, "alpha")
+    wanted = f"alpha must be a positive number or one for each of {n_topics} topics"
+    if given.shape not in ((), (n_topics,)):
+        raise InputError(f"{wanted}; found shape {given.shape}.")
+    bad = ~(np.isfinite(given) & (given > 0))
+    if bad.any():
+        raise InputError(f"{wanted}; found {given[bad].flat[0]}.")
+    return np.array(np.broadcast_to(given, n_topics))
+
+
+def _numbers(values: Any, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers: {error}.") from None
+
+
+def _prior_from_words(given: Mapping[Any, Any], corpus: Corpus, shape: tuple[int, int]) -> FloatArray:
+    column = {word: i for i, word in enumerate(corpus.vocabulary)}
+    prior = np.zeros(shape)
+    for topic, weights in given.items():
+        if not (isinstance(topic, int | np.integer) and 0 <= topic < shape[0]):
+            raise InputError(f"word_prior names topic {topic!r}; topics are 0 to {shape[0] - 1}.")
+        if not isinstance(weights, Mapping):
+            raise InputError(f"word_prior[{topic}] must be a dictionary of words and weights; found {weights!r}.")
+        for word, weight in weights.items():
+            if word not in column:
+                raise InputError(f"word_prior names {word!r}, which is not in the vocabulary.")
+            if not (isinstance(weight, int | float | np.number) and 0 <= float(weight) < np.inf):
+                raise InputError(f"word_prior gives {word!r} the weight {weight!r}; weights are at least 0.")
+            prior[int(topic), column[word]] = weight
+    return prior
+
+
+def _digamma_difference(counts: FloatArray, prior: float) -> FloatArray:
+    from scipy.special import digamma
+
+    return np.asarray(digamma(counts + prior) - digamma(prior))

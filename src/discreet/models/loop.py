@@ -1,0 +1,87 @@
+"""The training driver: sweeps in order, what was measured, who is told, and the progress bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+Measures = dict[str, float]
+"""What one sweep measured, by name."""
+
+
+@dataclass(frozen=True)
+class SweepInfo:
+    """What a callback is told after each sweep. For the curator's eyes: measures come from the training documents."""
+
+    sweep: int
+    """1 for the first."""
+    n_sweeps: int
+    seconds: float
+    """Since training began."""
+    measures: Measures = field(default_factory=dict)
+
+
+Callback = Callable[[SweepInfo], object]
+"""Called after each sweep; training ends early if it returns True."""
+
+
+def run_sweeps(
+    numbers: range,
+    sweep: Callable[[int], Measures],
+    *,
+    callbacks: Iterable[Callback] = (),
+    progress: bool = False,
+    label: str = "training",
+) -> dict[str, list[float]]:
+    """Call ``sweep`` with each number and collect its measures."""
+    history: dict[str, list[float]] = {}
+    callbacks = list(callbacks)
+    started = time.perf_counter()
+    with _bar(label, len(numbers), progress) as advance:
+        for done, number in enumerate(numbers, start=1):
+            measures = sweep(number)
+            for name, value in measures.items():
+                history.setdefault(name, []).append(value)
+            advance(measures)
+            info = SweepInfo(done, len(numbers), time.perf_counter() - started, measures)
+            answers = [callback(info) for callback in callbacks]
+            if any(answer is True for answer in answers):
+                break
+    return history
+
+
+class _bar:
+    """A progress bar on standard error, or nothing at all."""
+
+    def __init__(self, label: str, total: int, wanted: bool) -> None:
+        self._label, self._total, self._wanted = label, total, wanted
+
+    def __enter__(self) -> Callable[[Measures], None]:
+        if not self._wanted:
+            return lambda measures: None
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._progress.start()
+        task = self._progress.add_task(self._label, total=self._total, rate="")
+        started = time.perf_counter()
+
+        def advance(measures: Measures) -> None:
+            done = self._progress.tasks[task].completed + 1
+            rate = done / max(time.perf_counter() - started, 1e-9)
+            self._progress.update(task, advance=1, rate=f"{rate:,.1f} sweeps/s")
+
+        return advance
+
+    def __exit__(self, *exception: object) -> None:
+        if self._wanted:
+            self._progress.stop()

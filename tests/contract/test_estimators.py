@@ -1,0 +1,48 @@
+"""scikit-learn's own contract, check by check, for every estimator."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from discreet import LDA, Corpus
+
+COUNTS = Corpus.from_counts
+
+
+def whole(matrix, vocabulary=None):
+    """Counts from any numbers: ten times each, rounded, so that uniform numbers make documents of a few tokens."""
+    tenfold = matrix * 10.0
+    return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
+
+
+class RoundedLDA(LDA):
+    """LDA that makes counts of its input, as the checks pass arbitrary numbers. All else is LDA's own."""
+
+    def _read(self, X, *, reset):
+        with patch.object(Corpus, "from_counts", whole):
+            return super()._read(X, reset=reset)
+
+
+EXPECTED_TO_FAIL: dict[str, str] = {}
+"""Check → why it cannot hold."""
+
+
+@parametrize_with_checks(
+    [RoundedLDA(n_topics=2, n_sweeps=3, n_threads=1)],
+    expected_failed_checks=lambda estimator: EXPECTED_TO_FAIL,
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_rounding_is_the_only_difference():
+    counts = np.random.default_rng(0).poisson(2.0, (10, 5))
+    options = {"n_topics": 2, "n_sweeps": 3, "random_state": 0}
+    plain, rounded = LDA(**options).fit(counts), RoundedLDA(**options).fit(counts / 10 + 0.03)
+    np.testing.assert_array_equal(plain.components_, rounded.components_)
+    with pytest.raises(ValueError, match="whole"):
+        LDA(**options).fit(counts + 0.3)

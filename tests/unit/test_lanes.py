@@ -1,0 +1,174 @@
+"""Sixteen lanes: every operation compiled against its Python body, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numba import njit
+from numba.core.errors import TypingError
+from numpy.testing import assert_array_equal
+
+from discreet.kernels.lanes import (
+    LANES,
+    as_float,
+    gather,
+    load,
+    passed,
+    rotate_left,
+    splat,
+    store,
+    transpose,
+    unit_interval,
+    where,
+)
+
+# Not cached: numba's cache would not notice a change of lanes.py.
+
+
+@njit
+def float_operations(f, u, start, out):
+    """Everything whose result is a float; result ``i`` lands in ``out[start + 16 * i:]``."""
+    a, b = load(f, start), load(f, start + LANES)
+    store(out, start, a)
+    store(out, start + 16, a + b)
+    store(out, start + 32, a - b)
+    store(out, start + 48, a * b)
+    store(out, start + 64, gather(f, start, load(u, start)))
+    store(out, start + 80, splat(f[start]))
+    store(out, start + 96, as_float(load(u, start + LANES)))
+    store(out, start + 112, unit_interval(load(u, start + LANES)))
+    store(out, start + 128, where(load(u, start + 2 * LANES), a, b))
+
+
+@njit
+def whole_operations(f, u, start, out):
+    """Everything whose result is a whole number."""
+    a, b = load(u, start), load(u, start + LANES)
+    store(out, start, a)
+    store(out, start + 16, a + b)
+    store(out, start + 32, a * b)
+    store(out, start + 48, a ^ b)
+    store(out, start + 64, gather(u, start, load(u, start + 2 * LANES)))
+    store(out, start + 80, splat(u[start]))
+    store(out, start + 96, rotate_left(a, 1))
+    store(out, start + 112, rotate_left(a, 7))
+    store(out, start + 128, rotate_left(a, 16))
+    store(out, start + 144, rotate_left(a, 31))
+    store(out, start + 160, passed(load(f, start), load(f, start + LANES), load(f, start + 2 * LANES)))
+
+
+@njit
+def transpositions(f, u, start):
+    transpose(f, start)
+    transpose(u, start)
+
+
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 1e-45, 1e-38, 3e38, 2.0**24, 2.0**24 + 2, 1 / 3, np.inf, -np.inf], np.float32)
+WHOLE = np.array([0, 1, 2, 255, 2**24 - 1, 2**24, 2**24 + 1, 2**31 - 1, 2**31, 2**32 - 128, 2**32 - 1], np.uint32)
+
+floats = st.one_of(st.floats(width=32, allow_nan=False), st.sampled_from(SPECIAL.tolist()))
+wholes = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(WHOLE.tolist()))
+places = st.integers(0, 3 * LANES - 1)
+starts = st.integers(0, 5)
+checked = settings(max_examples=100, deadline=None)
+
+
+def both(function, f, u, start, dtype):
+    """The results of the compiled function and of its Python body, with untouched cells around."""
+    compiled, python = (np.full(start + 12 * LANES, 7, dtype) for _ in range(2))
+    f, u = (np.concatenate([np.zeros(start, part.dtype), part]) for part in (f, u))
+    function(f, u, start, compiled)
+    with np.errstate(all="ignore"):
+        function.py_func(f, u, start, python)
+    return compiled, python
+
+
+def same_bits(a, b):
+    """Equal bit for bit; a NaN (here from ∞ − ∞ or 0 · ∞) is equal to any other NaN."""
+    if a.dtype.kind == "f":
+        assert_array_equal(np.isnan(a), np.isnan(b))
+        a, b = (np.where(np.isnan(x), np.float32(0), x) for x in (a, b))
+    assert_array_equal(a.view(np.uint32), b.view(np.uint32))
+
+
+@given(
+    arrays(np.float32, 3 * LANES, elements=floats),
+    arrays(np.uint32, LANES, elements=places),
+    arrays(np.uint32, LANES, elements=wholes),
+    arrays(np.uint32, LANES, elements=st.sampled_from([0, 1, 2**31, 2**32 - 1])),
+    starts,
+)
+@checked
+def test_float_operations(f, at, u, flags, start):
+    same_bits(*both(float_operations, f, np.concatenate([at, u, flags]), start, np.float32))
+
+
+@given(
+    arrays(np.float32, 3 * LANES, elements=floats),
+    arrays(np.uint32, 2 * LANES, elements=wholes),
+    arrays(np.uint32, LANES, elements=places),
+    starts,
+)
+@checked
+def test_whole_number_operations(f, u, at, start):
+    same_bits(*both(whole_operations, f, np.concatenate([u, at]), start, np.uint32))
+
+
+def test_every_pair_of_special_values():
+    """Hypothesis may miss a pair; here are all of them."""
+    rng = np.random.default_rng(1)
+    at = rng.integers(0, 3 * LANES, LANES).astype(np.uint32)
+    for shift in range(len(SPECIAL)):
+        f = np.concatenate([np.resize(SPECIAL, LANES), np.resize(np.roll(SPECIAL, shift), LANES), np.ones(LANES, "f4")])
+        flags = rng.integers(0, 2, LANES).astype(np.uint32)
+        same_bits(*both(float_operations, f, np.concatenate([at, np.resize(WHOLE, LANES), flags]), 0, np.float32))
+        u = np.concatenate([np.resize(WHOLE, LANES), np.resize(np.roll(WHOLE, shift), LANES), at])
+        same_bits(*both(whole_operations, f, u, 0, np.uint32))
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_transpose(start):
+    rng = np.random.default_rng(start)
+    f = rng.standard_normal(LANES * LANES + 8).astype(np.float32)
+    u = rng.integers(0, 2**32, LANES * LANES + 8, dtype=np.uint32)
+    compiled, python = (f.copy(), u.copy()), (f.copy(), u.copy())
+    transpositions(*compiled, start)
+    transpositions.py_func(*python, start)
+    for before, one, other in zip((f, u), compiled, python, strict=True):
+        same_bits(one, other)
+        stop = start + LANES * LANES
+        assert_array_equal(one[start:stop].reshape(LANES, LANES), before[start:stop].reshape(LANES, LANES).T)
+        assert_array_equal(np.delete(one, np.s_[start:stop]), np.delete(before, np.s_[start:stop]))
+
+
+def test_unit_interval_reaches_both_ends_and_no_further():
+    ends = np.zeros(LANES, np.uint32)
+    ends[1:] = 2**32 - 1
+    u = unit_interval(ends)
+    assert (u[0], u[1]) == (0.0, 1 - 2**-24)
+
+
+def test_a_mark_at_the_total_stays_in_the_last_place_with_weight():
+    """Running sums 1, 3, 3, 3 and a mark of 3: the second place is the last that has weight, so one sum is passed."""
+    total = np.full(LANES, 3, np.float32)
+    flags = [passed(np.full(LANES, s, np.float32), total, total)[0] for s in (1, 3, 3, 3)]
+    assert flags == [1, 0, 0, 0]
+
+
+def test_wrong_types_do_not_compile():
+    @njit
+    def by_a_variable(u, n, out):
+        store(out, 0, rotate_left(load(u, 0), n))
+
+    @njit
+    def doubles(x, out):
+        store(out, 0, load(x, 0))
+
+    u = np.zeros(LANES, np.uint32)
+    with pytest.raises(TypingError):
+        by_a_variable(u, 3, u)
+    with pytest.raises((TypingError, KeyError)):
+        doubles(np.zeros(LANES), np.zeros(LANES))
