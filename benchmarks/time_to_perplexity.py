@@ -1,10 +1,11 @@
 """How long until we are as good as tomotopy after 300 sweeps?
 
-KOS and NIPS, 1,000 words, K=50, α=0.1, β=0.01, five seeds each. The target is the lower of tomotopy's two median
-completion perplexities (1 and 2 workers). Its time is the median of ``train(300)``. Ours is the median over seeds of
-a whole ``LDA.fit`` with just enough sweeps (in steps of ten) to reach the target: found first, in a run that is not
-timed, as the same seed gives the same topics. Compilation and evaluation are apart; neither side computes likelihoods.
-gensim and scikit-learn are stopped after a fixed number of passes, and their perplexity is printed beside their time.
+KOS and NIPS, 1,000 words, K=50, α=0.1, β=0.01, five seeds each. tomotopy's time is the median of ``train(300)``, with
+one worker and with two; the target is the median completion perplexity of just those runs. Ours is the median over
+seeds of a whole ``LDA.fit`` with just enough sweeps (in steps of ten) to reach the target: found first, in a run that
+is not timed, as the same seed gives the same topics. Compilation and evaluation are apart; neither side computes
+likelihoods. gensim and scikit-learn are stopped after a fixed number of passes, and their perplexity is printed beside
+their time.
 """
 
 from __future__ import annotations
@@ -110,9 +111,8 @@ def main(quick: bool = False) -> bool:
         runs = {w: [tomotopy(train, seed, w) for seed in seeds] for w in (1, 2)}
         times = {w: median(t for t, _ in runs[w]) for w in runs}
         scores = {w: median(completion_perplexity(p, test, alpha=ALPHA) for _, p in runs[w]) for w in runs}
-        target = min(scores.values())
-        mine = [ours(train, test, seed, target, 2) for seed in seeds]
-        taken, sweeps = median(t for t, _ in mine), median(n for _, n in mine)
+        mine = {w: [ours(train, test, seed, scores[w], 2) for seed in seeds] for w in runs}
+        taken = {w: median(t for t, _ in mine[w]) for w in runs}
         final = median(
             LDA(K, alpha=ALPHA, beta=BETA, n_sweeps=SWEEPS, random_state=seed, evaluate_every=0)
             .fit(train)
@@ -120,16 +120,18 @@ def main(quick: bool = False) -> bool:
             for seed in seeds
         )
         print(f"{name}: {train!r}")
-        for w in (1, 2):
+        for w in runs:
             print(f"  tomotopy, workers={w}: {times[w]:.2f} s for {SWEEPS} sweeps, perplexity {scores[w]:.1f}")
-        print(f"  discreet, 2 threads: {taken:.2f} s for {sweeps:.0f} sweeps to reach {target:.1f}")
+            sweeps = median(n for _, n in mine[w])
+            print(f"  discreet, 2 threads: {taken[w]:.2f} s for {sweeps:.0f} sweeps to reach it")
         for label, (time_taken, score) in others(train, test).items():
-            print(f"  {label}: {time_taken:.2f} s ({time_taken / taken:.1f} times ours), perplexity {score:.1f}")
-        holds &= verdict("times faster than tomotopy with 1 worker", times[1] / taken, 3, at_least=True)
+            print(f"  {label}: {time_taken:.2f} s, perplexity {score:.1f}")
+        faster = min(times, key=lambda w: times[w])
+        holds &= verdict("times faster than tomotopy with 1 worker", times[1] / taken[1], 3, at_least=True)
+        holds &= verdict("times faster than the faster of its 1 and 2", times[faster] / taken[faster], 2, at_least=True)
         holds &= verdict(
-            "times faster than the better of its 1 and 2 workers", min(times.values()) / taken, 2, at_least=True
+            "perplexity after 300 sweeps over tomotopy's best", final / min(scores.values()), 1, at_least=False
         )
-        holds &= verdict("perplexity after 300 sweeps over tomotopy's", final / target, 1, at_least=False)
     return holds
 
 

@@ -32,7 +32,7 @@ class Purpose(IntEnum):
     NOISE = 17  # privacy noise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Key:
     """256 secret bits. ``seeded`` says that they are not secret: a seeded run promises nothing."""
 

@@ -281,9 +281,9 @@ def test_without_warm_start_a_fit_starts_anew(small):
 
 def test_warm_start_refuses_other_documents_and_topics(small):
     model = quick(warm_start=True).fit(small)
-    with pytest.raises(InputError, match="warm_start continues on the same documents"):
+    with pytest.raises(InputError, match="warm_start continues with the same documents"):
         model.fit(small[:20])
-    with pytest.raises(InputError, match="warm_start continues on the same documents"):
+    with pytest.raises(InputError, match="warm_start continues with the same documents"):
         model.set_params(n_topics=4).fit(small)
     assert model.set_params(n_topics=3).fit(small).n_sweeps_ == 12
 

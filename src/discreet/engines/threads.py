@@ -69,11 +69,21 @@ class ThreadEngine:
         self.n_tokens = corpus.n_tokens
         self.key = key
         self.offsets = corpus.offsets
-        self.words: Int32Array = corpus.words.copy()
-        shuffle_documents(self.words, self.offsets, key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
+        self.words = self._in_slots(corpus)
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
         self.sparse = self.width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
         self.use_threads(n_threads)
+
+    def _in_slots(self, corpus: Corpus) -> Int32Array:
+        """The tokens of each document in a secret order; those of a count matrix come in word order, which tells words."""
+        words: Int32Array = corpus.words.copy()
+        shuffle_documents(words, corpus.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
+        return words
+
+    def holds(self, corpus: Corpus) -> bool:
+        """Is this the corpus that the engine was made with?"""
+        same_shape = corpus.n_words == self.n_words and np.array_equal(corpus.offsets, self.offsets)
+        return same_shape and np.array_equal(self._in_slots(corpus), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
         """Share the documents out, by tokens, to this many threads."""

@@ -8,8 +8,8 @@ sixteen rows of sixteen partial sums into sixteen lanes, one a document, and the
 
 Order of additions (the same for every machine and number of threads): topic ``k`` sits in lane ``k % 16``; a lane adds
 up its topics in rising order; the lanes are added in rising order; the mark ``u · total`` is found first among the
-lanes, then within its lane. All in float32: a probability is exact to a relative 1e-6 or so, and below 2^-24 it may
-become zero.
+lanes, then within its lane. All in float32 with 24 random bits: a topic's probability is right to about 2^-24, so one
+below that may never be drawn, or be drawn that often (the first topic of the sum).
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ LEARN_FROM = 20
 """The first sweep after which priors are learnt: before it the topics say nothing about them."""
 
 LEARN_EVERY = 10
+LEARN_STEPS = 5
+"""Steps of the fixed point each time: one alone is far from it."""
 
 TABLE = 4096
 """log Γ of counts below this is looked up."""
@@ -168,12 +170,10 @@ class LDA(TopicModel):
         if training is None:
             return None
         engine = training.engine
-        shape = (engine.n_documents, engine.n_words, engine.n_tokens, engine.n_topics)
-        found = (corpus.n_documents, corpus.n_words, corpus.n_tokens, self.n_topics)
-        if found != shape:
+        if engine.n_topics != self.n_topics or not engine.holds(corpus):
             raise InputError(
-                "warm_start continues on the same documents and topics: had (documents, words, tokens, topics) = "
-                f"{shape}, found {found}. Set warm_start=False to start anew."
+                f"warm_start continues with the same documents and the same {engine.n_topics} topics; found others "
+                f"({corpus!r}, {self.n_topics} topics). Set warm_start=False to start anew."
             )
         engine.use_threads(self.n_threads)
         training.end_average(training.n_done + self.n_sweeps)
@@ -277,14 +277,15 @@ class _Training:
             self.table = np.empty(0)
 
     def _learn(self) -> None:
-        if self.model.learn_alpha:
+        for _ in range(LEARN_STEPS if self.model.learn_alpha else 0):
             numerators, denominator = self.engine.alpha_statistics(self.alpha)
             self.alpha = np.clip(self.alpha * numerators / denominator, 1e-5, 1e3)
-        if self.model.learn_beta:
-            engine, v = self.engine, self.engine.n_words
+        engine, v = self.engine, self.engine.n_words
+        for _ in range(LEARN_STEPS if self.model.learn_beta else 0):
             above = beta_statistics(self.counts, engine.width, engine.n_topics, self.beta)
             below = v * float(np.sum(_digamma_difference(engine.totals(self.counts), v * self.beta)))
             self.beta = float(np.clip(self.beta * above / below, 1e-6, 1e3))
+        if self.model.learn_beta:
             self._tabulate()
 
     def _seed_words(self, corpus: Corpus) -> FloatArray | None:

@@ -1,0 +1,168 @@
+"""Integer noise from a table: discrete Laplace and discrete Gaussian in a few nanoseconds a value, exactly.
+
+Cell c reads the stream of ``(key, purpose, release, c // CELLS)``. With i = c % CELLS, its 64 first bits are the words
+2i and 2i + 1; 256 further words of its own lie behind the first bits of all cells of the block. So a value depends on
+the place of its cell and on nothing else, threads included, and no two cells read the same bit.
+
+The lowest of the 64 bits is the sign, the other 63 are the first places of U, and the magnitude is the number of
+boundaries ≤ U (``noise_tables.py``). Two rare cases read further words: U shares its 63 places with a boundary
+(probability n · 2^-63), or it lies beyond the table (discrete Laplace, 2^-12).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet._types import Int, IntArray, UInt32Array, UInt64Array
+from discreet.kernels.compile import bare_kernel, part
+from discreet.kernels.stream import BLOCK, GROUP, fill_document
+
+CELLS = 1024
+"""Cells that share a stream: their bits, 8 kB, stay in the fastest cache between making and use."""
+
+_FURTHER = 2 * CELLS  # where in the scratch a cell's further words lie
+_SPACE = _FURTHER + GROUP  # room that the stream needs
+SCRATCH_SIZE = _SPACE + 32
+
+_ONE = np.uint64(1)
+
+
+@part
+def _join(words: UInt32Array, at: Int) -> np.uint64:
+    return (np.uint64(words[at]) << np.uint64(32)) | np.uint64(words[at + 1])
+
+
+@part
+def _settle(
+    places: np.uint64, second: np.uint64, third: np.uint64, boundaries: UInt64Array, finer: UInt64Array
+) -> np.int64:
+    """The number of boundaries ≤ U, given 63 + 64 + 64 places of U; U that shares all of them with B counts as ≥ B."""
+    low, high = 0, boundaries.shape[0] - 1  # the last boundary is above every draw
+    while low < high:
+        middle = (low + high) // 2
+        if boundaries[middle] < places:
+            low = middle + 1
+        else:
+            high = middle
+    while boundaries[low] == places and (
+        finer[2 * low] < second or (finer[2 * low] == second and finer[2 * low + 1] <= third)
+    ):
+        low += 1
+    return np.int64(low)
+
+
+@bare_kernel
+def resolve(
+    places: np.uint64,
+    words: UInt32Array,
+    start: Int,
+    boundaries: UInt64Array,
+    finer: UInt64Array,
+    tail_boundaries: UInt64Array,
+    tail_finer: UInt64Array,
+) -> np.int64:
+    """The magnitude whose first 63 places of U are ``places``, with 256 further words from ``start`` on.
+
+    Four words settle ties in the table. Beyond it, each six words draw from the tail's table, once more whenever the
+    draw lies beyond that too. Words for 42 such draws are there; all 42 lie beyond with probability below 2^-500.
+    """
+    n, n_tail = boundaries.shape[0] - 1, tail_boundaries.shape[0] - 1
+    magnitude = _settle(places, _join(words, start), _join(words, start + 2), boundaries, finer)
+    if magnitude == n:
+        for at in range(start + 4, start + GROUP - 5, 6):
+            more = _settle(
+                _join(words, at) >> _ONE,
+                _join(words, at + 2),
+                _join(words, at + 4),
+                tail_boundaries,
+                tail_finer,
+            )
+            magnitude += more
+            if more < n_tail:
+                break
+    return magnitude
+
+
+@bare_kernel
+def add_from_bits(
+    cells: IntArray,
+    start: Int,
+    stop: Int,
+    block: Int,
+    boundaries: UInt64Array,
+    finer: UInt64Array,
+    guide: UInt32Array,
+    shift: np.uint64,
+    tail_boundaries: UInt64Array,
+    tail_finer: UInt64Array,
+    key: UInt32Array,
+    purpose: np.uint32,
+    release: np.uint32,
+    scratch: UInt32Array,
+) -> None:
+    """Add noise to the cells ``start`` to ``stop`` of one block, whose first bits stand in ``scratch``."""
+    n = np.uint64(boundaries.shape[0] - 1)
+    for i in range(stop - start):
+        draw = _join(scratch, 2 * i)
+        places = draw >> _ONE
+        j = np.uint64(guide[places >> shift])
+        j += np.uint64(boundaries[j] < places)  # mostly enough, and nothing to mispredict
+        j += np.uint64(boundaries[j] < places)
+        while boundaries[j] < places:
+            j += _ONE
+        magnitude = np.int64(j)
+        if boundaries[j] == places or j == n:
+            fill_document(
+                key,
+                purpose,
+                release,
+                np.uint32(block),
+                (2 * CELLS + i * GROUP) // BLOCK,
+                scratch,
+                _SPACE,
+                scratch,
+                _FURTHER,
+                _FURTHER + GROUP,
+            )
+            magnitude = resolve(places, scratch, _FURTHER, boundaries, finer, tail_boundaries, tail_finer)
+        sign = np.int64(draw & _ONE)
+        cells[start + i] += (magnitude ^ -sign) + sign
+
+
+@bare_kernel
+def add_noise(
+    cells: IntArray,
+    first_block: Int,
+    last_block: Int,
+    boundaries: UInt64Array,
+    finer: UInt64Array,
+    guide: UInt32Array,
+    shift: np.uint64,
+    tail_boundaries: UInt64Array,
+    tail_finer: UInt64Array,
+    key: UInt32Array,
+    purpose: np.uint32,
+    release: np.uint32,
+    scratch: UInt32Array,
+) -> None:
+    """Add noise to all cells of the blocks from ``first_block`` up to, not including, ``last_block``."""
+    for block in range(first_block, last_block):
+        start, stop = block * CELLS, min((block + 1) * CELLS, cells.shape[0])
+        needed = (2 * (stop - start) + GROUP - 1) // GROUP * GROUP
+        fill_document(key, purpose, release, np.uint32(block), 0, scratch, _SPACE, scratch, 0, needed)
+        add_from_bits(
+            cells,
+            start,
+            stop,
+            block,
+            boundaries,
+            finer,
+            guide,
+            shift,
+            tail_boundaries,
+            tail_finer,
+            key,
+            purpose,
+            release,
+            scratch,
+        )
