@@ -12,15 +12,15 @@ first 63 places of U decide unless they equal those of a boundary; then the next
 - **Discrete Gaussian**, p(x) ∝ e^(-x²/(2 scale²)): one table, to the first magnitude that leaves less than 2^-160 of
   the mass (14.9 scales, or a little more); that mass, ``tail_mass``, is cut off and the rest normalised.
 
-So the law of a drawn value is within total-variation distance ``n · 2^-191 + tail_mass`` of the named one, n < 2^20
+So the law of a drawn value is within total-variation distance ``n · 2^-191 + tail_mass`` of the named one, n < 2^21
 being the number of boundaries: less than :data:`DISTANCE`, whatever the scale.
 
 **Why every stored place is right.** Numbers are Python integers in units of u = 2^-P, products are cut to a multiple
 of u, and |ab - a'b'| ≤ |a - a'| + |b - b'| in [0, 1]. ``decimal`` gives q, or the factors of the Gaussian's recurrence
-w_(m+1) = w_m r_m, r_(m+1) = r_m c, to within u. By induction r_m is within (2m + 1) u, 2 w_m within (2m² + m) u, their sum
-to L within (L + 1)³ u, and its quotient by the total, which is at least 1, within 8 (L + 2)³ u; the Laplace products
-are within (2j + 3) u. P puts 64 places between these bounds and the places that are kept. Unless those 64 are all
-zeros or all ones, the error cannot reach the kept ones; if they ever are, P grows and the table is made again.
+w_(m+1) = w_m r_m, r_(m+1) = r_m c, to within u. By induction r_m is within (2m + 1) u, 2 w_m within (2m² + m) u, their
+sum to L within (L + 1)³ u, and its quotient by the total, which is at least 1, within 8 (L + 2)³ u; the Laplace
+products are within (2j + 3) u. P puts 64 places between these bounds and the places that are kept. Unless those 64 are
+all zeros or all ones, the error cannot reach the kept ones; if they ever are, P grows and the table is made again.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def gaussian_table(scale: float) -> NoiseTable:
 def gaussian_tail(scale: float, last: int) -> float:
     """An upper bound of P(|x| > last): the ratio of neighbouring terms falls, so a geometric series is above them.
 
-    The sum of all terms is at least 1. The last factor covers the rounding of this line.
+    The sum of all terms is at least 1. The last factor covers the rounding; what no float can hold is the smallest one.
     """
-    first = -((last + 1) ** 2) / (2 * scale**2)
-    return 2 * math.exp(first) / -math.expm1(-(2 * last + 3) / (2 * scale**2)) * (1 + 1e-9)
+    first = math.exp(-((last + 1) ** 2) / (2 * scale**2))
+    return max(2 * first / -math.expm1(-(2 * last + 3) / (2 * scale**2)) * (1 + 1e-9), 5e-324)
 
 
 def _last_magnitude(scale: float) -> int:
@@ -119,8 +119,8 @@ def exp_minus(x: Fraction, bits: int) -> int:
     below 10^-9 units (which the bounds above leave room for).
     """
     context = Context(prec=int(bits * 0.30103) + 12)
-    quotient = context.divide(Decimal(x.numerator), Decimal(x.denominator))
-    return int(context.multiply(context.exp(-quotient), Decimal(1 << bits)))
+    minus_x = context.divide(Decimal(-x.numerator), Decimal(x.denominator))  # a bare operator would keep 28 digits
+    return int(context.multiply(context.exp(minus_x), Decimal(1 << bits)))
 
 
 def _laplace_boundaries(scale: float, n: int, spare: int, *, two_sided: bool) -> list[int]:

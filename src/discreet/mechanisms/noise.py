@@ -15,8 +15,8 @@ key adds the same noise twice, and the difference of the two results is the diff
 Laplace and Gaussian together.
 
 **Scales.** From 1/64 to 65,536; 10³ to 10⁴ is best: fine enough that the grid costs nothing, and the table fits a
-cache. A table is made once for a scale and kept (about 1 µs an entry, 15 or 17 entries a step of the scale). Rounds that
-differ in noise should share a scale and let the grid follow (grid = σC / scale): then one table serves them all.
+cache. A table is made once for a scale and kept (about 1 µs an entry, 15 or 17 entries a step of the scale). Rounds
+that differ in noise should share a scale and let the grid follow (grid = σC / scale): one table serves them all.
 
 **Overflow.** Sums are modulo 2^64, as everywhere in numpy. Wrapping is the same function of the noisy value whatever
 the data, so it costs accuracy, never privacy.
