@@ -4,6 +4,8 @@
     ├── InputError          (ValueError)         a file, matrix or argument that cannot be used as it is
     │   └── DataNotFound    (FileNotFoundError)  a file or data set that is not here
     ├── ReleaseError        (ValueError)         a folder that is not a release, or a damaged one
+    ├── BudgetExceeded      (ValueError)         more privacy than the budget has left
+    ├── Overdrawn           (RuntimeError)       noise was to be drawn that no ledger was charged for
     └── WouldLeak           (ValueError)         asked for something that would reveal private data
 
 A message is one line that says what is wrong, what was found, and what to do next. The command line prints it and
@@ -11,6 +13,8 @@ exits with code 2; nothing has been written and no budget spent.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class DiscreetError(Exception):
@@ -30,6 +34,29 @@ class DataNotFound(InputError, FileNotFoundError):
 
 class ReleaseError(DiscreetError, ValueError):
     """A folder that is not a release, or a damaged one."""
+
+
+class BudgetExceeded(DiscreetError, ValueError):
+    """More privacy than the budget has left; nothing was charged and no noise was drawn.
+
+    ``entry`` is the charge that was refused (of a plan, its first), ``spent`` what had been spent before it and
+    ``budget`` what there is, so that a caller can decide without parsing text.
+    """
+
+    def __init__(self, message: str, *, entry: Any, spent: Any, budget: Any) -> None:
+        super().__init__(message)
+        self.entry, self.spent, self.budget = entry, spent, budget
+
+    def __reduce__(self) -> tuple[Any, ...]:  # so that it survives the way back from a worker process
+        return _budget_exceeded, (str(self), self.entry, self.spent, self.budget)
+
+
+def _budget_exceeded(message: str, entry: Any, spent: Any, budget: Any) -> BudgetExceeded:
+    return BudgetExceeded(message, entry=entry, spent=spent, budget=budget)
+
+
+class Overdrawn(DiscreetError, RuntimeError):
+    """Noise was to be drawn that no ledger was charged for: a fault of the program, stopped before the draw."""
 
 
 class WouldLeak(DiscreetError, ValueError):

@@ -25,9 +25,7 @@ class Purpose(IntEnum):
     TOKEN_ORDER = 1  # the secret slot of each token
     FIRST_TOPICS = 2
     SWEEP = 3  # topics drawn in training
-    FOLD_IN = 4  # topics drawn for new documents
     COMPLETION_SPLIT = 5  # evaluation: which half of a document is observed
-    SYNTHETIC = 6
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
 

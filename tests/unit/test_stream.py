@@ -161,7 +161,7 @@ def test_a_draw_depends_on_its_own_coordinates_only():
         assert_array_equal(key.bits(Purpose.SWEEP, 5, 6, n), draws[:n])
     others = [
         Key.from_seed(5).bits(Purpose.SWEEP, 5, 6, 300),
-        key.bits(Purpose.FOLD_IN, 5, 6, 300),
+        key.bits(Purpose.FIRST_TOPICS, 5, 6, 300),
         key.bits(Purpose.SWEEP, 6, 6, 300),
         key.bits(Purpose.SWEEP, 5, 7, 300),
         np.roll(draws, 1),
@@ -235,9 +235,7 @@ def test_purposes_keep_their_numbers():
         "TOKEN_ORDER": 1,
         "FIRST_TOPICS": 2,
         "SWEEP": 3,
-        "FOLD_IN": 4,
         "COMPLETION_SPLIT": 5,
-        "SYNTHETIC": 6,
         "INCLUSION": 16,
         "NOISE": 17,
     }

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import data, demo, fit, models
+from discreet.cli import budget, data, demo, fit, models
 
 app = typer.Typer(
     name="discreet",
@@ -54,5 +54,10 @@ _add(
     models.evaluate,
     "Measure a model on documents",
     "discreet evaluate mails-model held-out.jsonl --text body --json",
+)
+_add(
+    budget.budget,
+    "Show or make the privacy budget of a data set",
+    "discreet budget mails.budget --create --epsilon 3 --delta 1e-6",
 )
 app.add_typer(data.app, name="data", short_help="List the named data sets", epilog="\b\nExample:  discreet data ls")

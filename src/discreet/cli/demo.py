@@ -12,7 +12,7 @@ from discreet.cli.source import ThreadsOption
 
 
 def demo(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer documents and sweeps: a few seconds in all.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer documents and sweeps.")] = False,
     threads: ThreadsOption = None,
 ) -> None:
     """Train a model on the documentation of the installed Python packages, and show what it finds and promises."""

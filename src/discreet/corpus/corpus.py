@@ -135,8 +135,12 @@ class Corpus:
         """How often each word occurs."""
         return np.bincount(self.words, minlength=self.n_words).astype(np.int64)
 
-    def restrict(self, vocabulary: Iterable[str], *, vocabulary_from: Provenance = "public") -> Corpus:
-        """Keep only the tokens of a given vocabulary, in its order; other tokens are dropped, documents are kept."""
+    def restrict(self, vocabulary: Iterable[str], *, vocabulary_from: Provenance | None = None) -> Corpus:
+        """Keep only the tokens of a given vocabulary, in its order; other tokens are dropped, documents are kept.
+
+        Where the list comes from only the caller knows: say ``vocabulary_from="public"`` if it was known without
+        looking at the text. Otherwise it is as public as the vocabulary before.
+        """
         vocabulary = tuple(vocabulary)
         column = {word: i for i, word in enumerate(vocabulary)}
         new_index = np.array([column.get(word, -1) for word in self.vocabulary], dtype=np.int32)
@@ -150,7 +154,7 @@ class Corpus:
             self.groups,
             self.collections,
             self.labels,
-            vocabulary_from=vocabulary_from,
+            vocabulary_from=vocabulary_from or self.vocabulary_from,
         )
 
     def most_frequent(self, n_words: int) -> Corpus:

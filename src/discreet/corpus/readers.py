@@ -158,7 +158,7 @@ def keep_words(corpus: Corpus, vocabulary: PathLike | Iterable[str] | None, max_
             "vocabulary and max_words were both given. A given vocabulary is used whole; leave one of them out."
         )
     if vocabulary is not None:
-        return corpus.restrict(public_vocabulary(vocabulary))
+        return corpus.restrict(public_vocabulary(vocabulary), vocabulary_from="public")
     return corpus if max_words is None else corpus.most_frequent(max_words)
 
 

@@ -35,7 +35,7 @@ MAX_TOPICS = 2**16 - 1
 """A topic is kept in sixteen bits."""
 
 SPARSE_FROM = 384
-"""Rows at least this wide, and wider than the mean document is long, are swept by the topics present in a document
+"""Rows at least this wide, and as wide as the mean document is long, are swept by the topics present in a document
 (``benchmarks/dense_or_sparse.py``)."""
 
 PIECES = 2
@@ -62,6 +62,11 @@ class ThreadEngine:
     """
 
     def __init__(self, corpus: Corpus, n_topics: int, key: Key, n_threads: int | None = None) -> None:
+        if corpus.n_tokens >= 2**31 or int(corpus.lengths.max(initial=0)) >= 2**24:
+            raise InputError(
+                f"a corpus may have up to 2^31 tokens and a document up to 2^24; found {corpus.n_tokens:,} and "
+                f"{corpus.lengths.max():,}. Split long documents, or train on a part."
+            )
         self.n_topics = n_topics
         self.width = padded(n_topics)
         self.n_words = corpus.n_words
@@ -75,7 +80,7 @@ class ThreadEngine:
         self.use_threads(n_threads)
 
     def _in_slots(self, corpus: Corpus) -> Int32Array:
-        """The tokens of each document in a secret order; those of a count matrix come in word order, which tells words."""
+        """The tokens of each document in a secret order: a count matrix has them in word order, which tells words."""
         words: Int32Array = corpus.words.copy()
         shuffle_documents(words, corpus.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
         return words

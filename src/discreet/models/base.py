@@ -108,7 +108,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # --- giving it away ---------------------------------------------------------------------------------------------
 
     def release(self, vocabulary: Any = None) -> Release:
-        """What may leave the house: topics, words, parameters and guarantee; no document, no count.
+        """What may leave the house, under the guarantee that it carries: topics, words, parameters.
+
+        It holds no document. The topics of a model that adds no noise are exact counts in another form, which is
+        why its guarantee reads *none*.
 
         ``vocabulary`` names the columns when the model was trained on a bare matrix, for example
         ``vectorizer.get_feature_names_out()``.
@@ -130,7 +133,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _planned_parameters(self) -> dict[str, Any]:
         """Constructor parameters that describe the training and can be written down."""
         skipped = {"callbacks", "progress", "n_threads", "random_state", "warm_start", "word_prior", "ledger"}
-        plain = (bool, int, float, str, type(None))
+        plain = (bool, int, float, str, type(None), np.ndarray, list, tuple)
         found = {name: value for name, value in self.get_params(deep=False).items() if name not in skipped}
         return {
             name: v.item() if isinstance(v, np.generic) else v
@@ -140,3 +143,36 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def fit(self, X: Any, y: Any = None) -> Self:
         raise NotImplementedError
+
+
+def check_sizes(corpus: Corpus, n_topics: int) -> None:
+    """Refuse a corpus without tokens, and more topics than tokens."""
+    if not corpus.n_tokens:
+        raise InputError(
+            f"the corpus has no token: all {corpus.n_documents:,} documents are empty over {corpus.n_words:,} words. "
+            "Check the text column, the stop words and the vocabulary."
+        )
+    if n_topics > corpus.n_tokens:
+        raise InputError(
+            f"n_topics={n_topics:,} is more than the {corpus.n_tokens:,} tokens of the corpus. "
+            "Ask for fewer topics; a few dozen suit most corpora."
+        )
+
+
+def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
+    """One positive number a topic."""
+    given = numbers(alpha, "alpha")
+    wanted = f"alpha must be a positive number or one for each of {n_topics} topics"
+    if given.shape not in ((), (n_topics,)):
+        raise InputError(f"{wanted}; found shape {given.shape}.")
+    bad = ~(np.isfinite(given) & (given > 0))
+    if bad.any():
+        raise InputError(f"{wanted}; found {given[bad].flat[0]}.")
+    return np.array(np.broadcast_to(given, n_topics))
+
+
+def numbers(values: Any, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers: {error}.") from None

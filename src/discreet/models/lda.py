@@ -16,7 +16,7 @@ from discreet._types import FloatArray, Int32Array
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.kernels.counts import beta_statistics, log_likelihood
-from discreet.models.base import TopicModel
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes, numbers
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
@@ -184,20 +184,6 @@ class LDA(TopicModel):
         return {name: value for name, value in super().__getstate__().items() if name != "_training"}
 
 
-def check_sizes(corpus: Corpus, n_topics: int) -> None:
-    """Refuse a corpus without tokens, and more topics than tokens."""
-    if not corpus.n_tokens:
-        raise InputError(
-            f"the corpus has no token: all {corpus.n_documents:,} documents are empty over {corpus.n_words:,} words. "
-            "Check the text column, the stop words and the vocabulary."
-        )
-    if n_topics > corpus.n_tokens:
-        raise InputError(
-            f"n_topics={n_topics:,} is more than the {corpus.n_tokens:,} tokens of the corpus. "
-            "Ask for fewer topics; a few dozen suit most corpora."
-        )
-
-
 class _Training:
     """The state of one run: engine, counts, priors and the average so far."""
 
@@ -297,32 +283,13 @@ class _Training:
         shape = (self.model.n_topics, corpus.n_words)
         if isinstance(given, Mapping):
             return _prior_from_words(given, corpus, shape)
-        prior = _numbers(given, "word_prior")
+        prior = numbers(given, "word_prior")
         if prior.shape != shape or not np.isfinite(prior).all() or (prior < 0).any():
             raise InputError(
                 f"word_prior must hold finite weights of at least 0, one for each of {shape[0]} topics and {shape[1]} "
                 f"words; found shape {prior.shape}, smallest {prior.min(initial=0)}."
             )
         return prior
-
-
-def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
-    """One positive number a topic."""
-    given = _numbers(alpha, "alpha")
-    wanted = f"alpha must be a positive number or one for each of {n_topics} topics"
-    if given.shape not in ((), (n_topics,)):
-        raise InputError(f"{wanted}; found shape {given.shape}.")
-    bad = ~(np.isfinite(given) & (given > 0))
-    if bad.any():
-        raise InputError(f"{wanted}; found {given[bad].flat[0]}.")
-    return np.array(np.broadcast_to(given, n_topics))
-
-
-def _numbers(values: Any, name: str) -> FloatArray:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold numbers: {error}.") from None
 
 
 def _prior_from_words(given: Mapping[Any, Any], corpus: Corpus, shape: tuple[int, int]) -> FloatArray:

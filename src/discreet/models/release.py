@@ -1,8 +1,9 @@
 """Release: what may leave the house.
 
-Topics, the words they are made of, how they were made and what is promised about them. No document-topic table, no
-exact count, nothing else that was not released: a Release can be given to whoever the guarantee is meant for. On disk
-it is a folder that any tool can read (see ``release_folder.py``).
+Topics, the words they are made of, how they were made and what is promised about them. No document-topic table and
+nothing else that was not released: a Release can be given to whoever its guarantee is meant for. (Where that reads
+*none*, that is nobody but the curator: the topics of an ordinary model are exact counts in another form.) On disk it is
+a folder that any tool can read (see ``release_folder.py``).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -68,6 +68,20 @@ _CHANGES = {
     (Unit.REPORT, Relation.ADD_REMOVE): "one whole report added or removed",
     (Unit.REPORT, Relation.REPLACE): "one whole report replaced by another report",
 }
+_CHANGES_OF_MANY = {
+    (Unit.WORD, Relation.ADD_REMOVE): "{n} words added to or removed from documents",
+    (Unit.WORD, Relation.REPLACE): (
+        "{n} words replaced by other words, as when a document of {n} words is replaced by another of the same length"
+    ),
+    (Unit.DOCUMENT, Relation.ADD_REMOVE): "{n} documents added or removed",
+    (Unit.DOCUMENT, Relation.REPLACE): "{n} documents replaced by other documents",
+    (Unit.USER, Relation.ADD_REMOVE): "all documents of {n} users added or removed",
+    (Unit.USER, Relation.REPLACE): "all documents of {n} users replaced by those of other users",
+    (Unit.BIT, Relation.ADD_REMOVE): "{n} words added to or removed from reports",
+    (Unit.BIT, Relation.REPLACE): "the presence of {n} words in reports changed",
+    (Unit.REPORT, Relation.ADD_REMOVE): "{n} whole reports added or removed",
+    (Unit.REPORT, Relation.REPLACE): "{n} whole reports replaced by other reports",
+}
 _LARGER = {Unit.WORD: "document", Unit.BIT: "report", Unit.DOCUMENT: "user"}
 _OBSERVERS = {
     Observer.MODEL: "the final model",
@@ -75,6 +89,8 @@ _OBSERVERS = {
     Observer.TRAJECTORY: "the final model, every statistic and the topic of every word during training",
     Observer.REPORT: "each report as it arrives at the server",
 }
+_VACUOUS = 1e-2
+"""A group's δ beyond which nothing is promised any more."""
 _UNLIMITED = 20.0  # beyond this ε the factor e^ε exceeds 10^8, and printing it would only look like precision
 
 _Enum = TypeVar("_Enum", bound=StrEnum)
@@ -85,7 +101,8 @@ class Guarantee:
     """(ε, δ) with everything that gives them a meaning.
 
     ``epsilon`` is infinite, and ``unit``, ``observer`` and ``relation`` are None, exactly when ``basis`` is ``none``.
-    ``reasons`` are short phrases: what is assumed (``proven``), or what keeps it from a proof (the others).
+    ``reasons`` are short phrases: what is assumed (``proven``), or what keeps it from a proof (the others). ``group``
+    is the number of units that change together: 1, unless `for_group` made it.
     """
 
     epsilon: float
@@ -95,6 +112,7 @@ class Guarantee:
     relation: Relation | None
     basis: Basis
     reasons: tuple[str, ...] = ()
+    group: int = 1
 
     def __post_init__(self) -> None:
         for name, kind in (("unit", Unit), ("observer", Observer), ("relation", Relation), ("basis", Basis)):
@@ -114,6 +132,8 @@ class Guarantee:
             raise InputError(
                 f"a guarantee needs epsilon >= 0 and 0 <= delta < 1; found epsilon={self.epsilon}, delta={self.delta}."
             )
+        if isinstance(self.group, bool) or not isinstance(self.group, int) or self.group < 1:
+            raise InputError(f"the group of a guarantee must be a whole number of at least 1; found {self.group!r}.")
         about = (self.unit, self.observer, self.relation)
         if self.basis is Basis.NONE:
             if math.isfinite(self.epsilon) or any(part is not None for part in about):
@@ -131,6 +151,26 @@ class Guarantee:
         """No guarantee at all, and why."""
         return cls(math.inf, 0.0, None, None, None, Basis.NONE, reasons)
 
+    def for_group(self, n: int) -> Guarantee:
+        """The same promise when any ``n`` units change together: nε, and δ·(e^{nε} − 1)/(e^ε − 1).
+
+        Of words, n = L covers replacing a document by another of the same length L; adding or removing one it does not
+        cover. A δ above 1e-2 promises nothing, and is called so: it grows so fast that a group's numbers are better
+        asked of the mechanism (n times the draws, n times the cells).
+        """
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise InputError(f"a group must have a whole number of units, at least 1; found {n!r}.")
+        if n == 1 or self.basis is Basis.NONE:
+            return self
+        epsilon, delta = n * self.epsilon, _group_delta(self.epsilon, self.delta, n)
+        size = n * self.group
+        if delta > _VACUOUS:
+            return Guarantee.none(
+                f"for {size} {self.unit}s together, ε = {self.epsilon:g} and δ = {self.delta:g} would become "
+                f"ε = {epsilon:g} and δ = {min(delta, 1):.2g}, which promises nothing"
+            )
+        return replace(self, epsilon=epsilon, delta=delta, group=size)
+
     # --- for people -------------------------------------------------------------------------------------------------
 
     def summary(self) -> str:
@@ -139,9 +179,12 @@ class Guarantee:
             return f"none: {'; '.join(self.reasons)}"
         caveat = "" if self.basis is Basis.PROVEN else f" ({'; '.join(self.reasons)})"
         return (
-            f"ε = {self.epsilon:g}, δ = {self.delta:g} for one {self.unit} ({self.relation}), "
+            f"ε = {self.epsilon:g}, δ = {self.delta:g} for {self._whom()} ({self.relation}), "
             f"seen by the {self.observer} observer: {self.basis}{caveat}"
         )
+
+    def _whom(self) -> str:
+        return f"one {self.unit}" if self.group == 1 else f"{self.group} {self.unit}s together"
 
     def __str__(self) -> str:
         """A paragraph for somebody who has to decide whether the model may be given away."""
@@ -176,8 +219,12 @@ class Guarantee:
             factor = f"at most {math.exp(self.epsilon):.3g} times as likely"
         plus = f", plus {self.delta:g} (δ)" if self.delta else ""
         larger = f" A whole {_LARGER[self.unit]} has less protection." if self.unit in _LARGER else ""
+        if self.group == 1:
+            change = _CHANGES[self.unit, self.relation]
+        else:
+            change, larger = _CHANGES_OF_MANY[self.unit, self.relation].format(n=self.group), ""
         return (
-            f"The change considered: {_CHANGES[self.unit, self.relation]}. To whoever sees {_OBSERVERS[self.observer]}"
+            f"The change considered: {change}. To whoever sees {_OBSERVERS[self.observer]}"
             f", it makes any outcome {factor} (e to the power ε = {self.epsilon:g}){plus}.{larger}"
         )
 
@@ -193,12 +240,15 @@ class Guarantee:
             "relation": None if self.relation is None else str(self.relation),
             "basis": str(self.basis),
             "reasons": list(self.reasons),
+            "group": self.group,
         }
 
     @classmethod
     def from_json(cls, value: Any) -> Guarantee:
         """What `to_json` gave, checked as strictly as a new one: a file cannot promise what the code would refuse."""
         fields = tuple(cls.__dataclass_fields__)
+        if isinstance(value, Mapping):
+            value = {"group": 1, **value}  # which earlier files do not have
         if not isinstance(value, Mapping) or set(value) != set(fields):
             found = ", ".join(sorted(map(str, value))) if isinstance(value, Mapping) else type(value).__name__
             raise InputError(f"a guarantee must have exactly the fields {', '.join(fields)}; found {found or 'none'}.")
@@ -206,6 +256,15 @@ class Guarantee:
             raise InputError(f"the reasons of a guarantee must be a list; found {value['reasons']!r}.")
         epsilon = math.inf if value["epsilon"] is None else value["epsilon"]
         return cls(**{**value, "epsilon": epsilon, "reasons": tuple(value["reasons"])})
+
+
+def _group_delta(epsilon: float, delta: float, n: int) -> float:
+    """δ·(1 + e^ε + … + e^{(n−1)ε}): each of n steps between neighbours adds δ, and later steps magnify it."""
+    if delta == 0:
+        return 0.0
+    if n * epsilon > 700:
+        return math.inf
+    return delta * (math.expm1(n * epsilon) / math.expm1(epsilon) if epsilon else n)
 
 
 def _member(kind: type[_Enum], value: object, name: str) -> _Enum:

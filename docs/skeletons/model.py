@@ -1,0 +1,81 @@
+"""Copy me: a whole model in a class of under sixty lines, on the same engine as ``LDA``.
+
+CoarseLDA trains on topic-word counts rounded down to multiples of ``grid``. It shows where a model meets the engine; it
+is no advice. Rounding is not privacy: one document more can still move a count over a step, so the guarantee is none.
+
+1. Copy this file to ``src/discreet/models/``, and change the one line that makes the statistic.
+2. Add the class to the public list in ``src/discreet/__init__.py``; teach ``src/discreet/cli/fit.py`` its ``method``.
+3. Let it join the contract of every estimator (``tests/contract/test_estimators.py``; ``test_docs.py`` beside it does
+   so for this file): a subclass that rounds its input, and one line in the list of ``parametrize_with_checks``.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from discreet._random import Key
+from discreet.engines.threads import MAX_TOPICS, ThreadEngine
+from discreet.models.base import TopicModel
+from discreet.models.lda import broadcast_alpha, check_sizes
+from discreet.models.loop import Measures, run_sweeps
+from discreet.privacy import SEEDED, Guarantee
+
+ROUNDED = "counts are rounded, not noised, so one document more can still be seen"
+
+
+class CoarseLDA(TopicModel):
+    """LDA by frozen sweeps on rounded counts. See ``LDA`` for the other parameters."""
+
+    method = "coarse"
+
+    _parameter_constraints = {  # checked when fit is called: __init__ only stores
+        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "grid": [Interval(Integral, 1, None, closed="left")],
+        "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self, n_topics=10, *, alpha=0.1, beta=0.01, grid=2, n_sweeps=100, n_threads=None, random_state=None
+    ) -> None:
+        self.n_topics = n_topics
+        self.alpha = alpha
+        self.beta = beta
+        self.grid = grid
+        self.n_sweeps = n_sweeps
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        self._check_parameters()
+        corpus = self._read(X, reset=True)  # a Corpus or a matrix of counts, checked
+        check_sizes(corpus, self.n_topics)
+        alpha, beta = broadcast_alpha(self.alpha, self.n_topics), np.array([float(self.beta)])
+        key = Key.open(self.random_state)  # fresh from the operating system, or from a seed
+        engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)  # tokens and topics stay in here
+        engine.draw_first_topics()
+        weights = engine.new_weights()
+
+        def statistic() -> Any:
+            return engine.count() // self.grid * self.grid  # what a sweep may see of the other documents
+
+        def sweep(number: int) -> Measures:
+            seen = statistic()
+            scale = 1.0 / (engine.totals(seen) + engine.n_words * self.beta)
+            engine.fill_weights(weights, seen, beta, scale)
+            engine.sweep(weights, alpha, number)  # no number twice under one key
+            return {}
+
+        self.history_ = run_sweeps(range(1, self.n_sweeps + 1), sweep)
+        table = statistic().reshape(engine.n_words, engine.width)[:, : engine.n_topics].T + self.beta
+        self.components_ = table / table.sum(axis=1, keepdims=True)
+        self.alpha_, self.beta_ = alpha, float(self.beta)
+        self.guarantee_ = Guarantee.none(ROUNDED, *((SEEDED,) if key.seeded else ()))
+        return self

@@ -1,0 +1,33 @@
+"""The one place where central noise is drawn: charge first, then noise, then let go."""
+
+from __future__ import annotations
+
+from discreet._errors import InputError
+from discreet._random import Key
+from discreet._types import IntArray
+from discreet.mechanisms.noise import add_discrete_gaussian
+from discreet.privacy.events import DiscreteGaussianRelease
+from discreet.privacy.ledger import Reservation
+
+
+def release_sum(
+    cells: IntArray,
+    event: DiscreteGaussianRelease,
+    reservation: Reservation,
+    *,
+    key: Key,
+    number: int,
+    n_threads: int = 1,
+) -> IntArray:
+    """Noise in every cell of a sum of clipped contributions, in place; the result may leave.
+
+    ``cells`` are whole numbers, and the caller has checked in whole numbers that one unit moves them by at most
+    ``event.sensitivity`` in ℓ₂. The event is drawn from ``reservation``, which the ledger has been charged for, before
+    any noise is. ``number`` must not be used twice under one key: the difference of two releases with the same noise is
+    the difference of the data.
+    """
+    if cells.size != event.cells:
+        raise InputError(f"{event.cells:,} cells were charged, but {cells.size:,} are to be released.")
+    reservation.draw(event=event)  # [charge] raises if this release was not paid for
+    add_discrete_gaussian(cells, event.scale, key, number, n_threads)  # [noise] fresh, in every cell
+    return cells

@@ -1,0 +1,271 @@
+"""A budget on disk: one file for one data set, across runs and people.
+
+JSON lines, only ever appended: a header, then one line for each charge. Each line carries a digest of everything before
+it, so that an edit, a lost line or a merge of two copies is found.
+
+- **A charge is on disk before it counts.** Under an exclusive lock: read everything, check, append one line, fsync,
+  return. Noise is drawn after that, so a run killed at any point leaves the budget charged, never uncharged.
+- **The lock is the kernel's** (flock on POSIX, a byte range on Windows), on the file itself: it ends with the process
+  that held it, however that ends. A lock *file* would outlive a killed run, and whether it is stale would be a guess.
+- **An incomplete last line** (the machine lost power while a charge was written, or the disk was full) means that the
+  charge never returned, so its noise was never drawn — if the disk kept its word about fsync. That is for a person to
+  judge: nothing is read, shown as spent or charged until they have, and the message says what to do. Ignoring it could
+  lose a charge; charging everything would let one full disk end the data set.
+
+A copy of the file is a second budget: keep one, and back it up only to read. The file holds planned parameters and no
+data. On network disks the lock is as good as theirs (NFSv4 and SMB keep it between machines).
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from discreet._errors import DataNotFound, InputError
+from discreet.privacy.events import Entry, Event
+from discreet.privacy.guarantee import Relation, Unit
+from discreet.privacy.ledger import Budget, Ledger, Reservation
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+FORMAT = 1
+_HEADER = {"discreet_budget", "epsilon", "delta", "unit", "relation", "created"}
+_CHARGE = {"after", "time", "by", "entries"}
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One line of the file: a plan that was charged at once."""
+
+    time: str
+    by: str
+    entries: tuple[Entry, ...]
+
+
+class BudgetFile:
+    """The budget in ``path``, which `create` made. Opening reads it once: it learns its unit and finds damage early."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with self._locked() as descriptor:
+            header, _, _ = self._read(descriptor)
+        self.budget = Budget(header["epsilon"], header["delta"])
+        checked = Ledger(unit=header["unit"], relation=header["relation"])
+        self.unit, self.relation = checked.unit, checked.relation
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        epsilon: float,
+        delta: float,
+        unit: Unit | str = Unit.DOCUMENT,
+        relation: Relation | str | None = None,
+    ) -> BudgetFile:
+        """A new file. Refuses to touch one that exists: that would give its budget back."""
+        checked = Ledger(Budget(epsilon, delta), unit=unit, relation=relation)
+        header = {
+            "discreet_budget": FORMAT,
+            **Budget(epsilon, delta).to_json(),
+            "unit": str(checked.unit),
+            "relation": str(checked.relation),
+            "created": _now(),
+        }
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+        except FileExistsError:
+            raise InputError(f"{path} exists already. Choose another name: a budget is never made anew.") from None
+        try:
+            _append(descriptor, header)
+        finally:
+            os.close(descriptor)
+        _sync_folder(Path(path).absolute().parent)
+        return cls(path)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Everything that was ever charged, in order."""
+        with self._locked() as descriptor:
+            return self._read(descriptor)[1]
+
+    def ledger(self) -> Ledger:
+        """A record of what the file holds now."""
+        return self.ledger_of(self.charges())
+
+    def ledger_of(self, charges: Sequence[Charge]) -> Ledger:
+        return Ledger.record(self.budget, self.unit, self.relation, [e for c in charges for e in c.entries])
+
+    def __repr__(self) -> str:
+        return f"<BudgetFile {self.path}: {self.budget} per {self.unit}>"
+
+    # --- charging ---------------------------------------------------------------------------------------------------
+
+    def charge(self, event: Event, count: int = 1, *, label: str) -> Reservation:
+        """Charge ``count`` times ``event``, or raise and change nothing. On disk when it returns."""
+        return self.reserve([Entry(event, count, label)])
+
+    def reserve(self, plan: Sequence[Entry]) -> Reservation:
+        """Charge a whole plan as one line, or raise and change nothing. On disk when it returns."""
+        entries = tuple(plan)
+        Ledger(unit=self.unit, relation=self.relation).fits(entries)  # what is wrong with the plan itself needs no lock
+        with self._locked(writing=True) as descriptor:
+            _, charges, digest = self._read(descriptor)
+            self.ledger_of(charges).fits(entries)
+            line = {"after": digest, "time": _now(), "by": _who(), "entries": [entry.to_json() for entry in entries]}
+            _append(descriptor, line)
+        return Reservation(entries)
+
+    # --- the file ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _locked(self, *, writing: bool = False) -> Iterator[int]:
+        """The open file, which nobody else is writing (and, for ``writing``, nobody reads). Waits for whoever is."""
+        try:
+            descriptor = os.open(self.path, (os.O_RDWR | os.O_APPEND if writing else os.O_RDONLY) | _BINARY)
+        except FileNotFoundError:
+            raise DataNotFound(
+                f"there is no budget file {self.path}. To make it: "
+                f"discreet budget {self.path} --create --epsilon E --delta D."
+            ) from None
+        except IsADirectoryError:
+            raise InputError(f"{self.path} is a folder, not a budget file.") from None
+        try:
+            _lock(descriptor, alone=writing)
+            if not _is_still(self.path, descriptor):
+                raise InputError(f"{self.path} was replaced by another file while waiting for it. Try again.")
+            yield descriptor
+        finally:
+            os.close(descriptor)  # ends the lock too
+
+    def _read(self, descriptor: int) -> tuple[dict[str, Any], tuple[Charge, ...], str]:
+        """Header, charges, and the digest that the next line must carry."""
+        content = _content(descriptor)
+        *lines, rest = content.split(b"\n")
+        if rest:
+            raise InputError(self._torn(len(lines), len(content) - len(rest)))
+        header: dict[str, Any] = {}
+        charges = []
+        digest = hashlib.sha256()
+        for number, line in enumerate(lines, 1):
+            found = _object(line)
+            if number == 1:
+                if set(found) != _HEADER or found["discreet_budget"] != FORMAT:
+                    break
+                header = found
+            elif set(found) != _CHARGE or found["after"] != _short(digest) or not isinstance(found["entries"], list):
+                raise InputError(
+                    f"{self.path} is damaged: line {number} of {len(lines)} does not follow what stands before it "
+                    "(edited, merged, or lines lost). What was spent is unknown, so nothing more is. "
+                    "Restore the original."
+                )
+            else:
+                entries = tuple(Entry.from_json(entry) for entry in found["entries"])
+                charges.append(Charge(str(found["time"]), str(found["by"]), entries))
+            digest.update(line + b"\n")
+        if not header:
+            raise InputError(f"{self.path} is not a budget file of this version: its first line is not a budget's.")
+        return header, tuple(charges), _short(digest)
+
+    def _torn(self, complete: int, length: int) -> str:
+        if complete == 0:
+            return (
+                f"{self.path} is not a budget file, or its making was cut off. If it is new, remove it and create it "
+                "again."
+            )
+        return (
+            f"the last line of {self.path} is incomplete: the machine or the disk stopped while a charge was written. "
+            f"That run drew no noise if the disk kept every write that it had confirmed. If you are sure that it "
+            f"released nothing, cut the file to its {complete} complete lines: truncate -s {length} {self.path}. "
+            "If not, count the budget as spent."
+        )
+
+
+# --- the operating system ---------------------------------------------------------------------------------------------
+
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+def _lock(descriptor: int, *, alone: bool) -> None:
+    if sys.platform == "win32":
+        os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # a byte that never holds text: others may still read the file
+        while True:
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+                return
+            except OSError:  # it gives up after ten seconds; a charge may take longer
+                continue
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _content(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    blocks = []
+    while block := os.read(descriptor, 1 << 20):
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+def _append(descriptor: int, line: Mapping[str, Any]) -> None:
+    """One write, then fsync: when this returns, the line is on disk. A short write leaves a torn line, to be found."""
+    data = json.dumps(line, allow_nan=False).encode() + b"\n"
+    os.lseek(descriptor, 0, os.SEEK_END)
+    written = os.write(descriptor, data)
+    if written != len(data):
+        raise OSError(f"only {written} of {len(data)} bytes of a charge could be written: the disk may be full")
+    os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that a new file's name survives a power loss too."""
+    if sys.platform != "win32":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _short(digest: Any) -> str:
+    return str(digest.hexdigest()[:16])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _who() -> str:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = "unknown"
+    return f"{user}@{platform.node()}"

@@ -1,0 +1,315 @@
+"""Ledger: what was charged for one data set, and whether more may be.
+
+Check first, charge second, draw noise last. A ledger only grows: nothing gives budget back, neither cloning nor copying
+nor a checkpoint. It lives in memory; `BudgetFile` is its like on disk, and a ledger may stand in front of one.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet._errors import BudgetExceeded, InputError, Overdrawn
+from discreet.privacy.events import Entry, Event
+from discreet.privacy.guarantee import Relation, Unit
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting import Spent
+    from discreet.privacy.budget import BudgetFile
+
+FORGIVEN = 1e-12
+"""Relative: three thirds of a budget are the whole of it, whatever float64 thinks."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that may be spent."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InputError(f"the {name} of a budget must be a number; found {value!r}.")
+            object.__setattr__(self, name, float(value))
+        if not 0 < self.epsilon < math.inf or not 0 <= self.delta < 1:
+            raise InputError(
+                f"a budget needs a positive, finite epsilon and 0 <= delta < 1; found epsilon={self.epsilon:g}, "
+                f"delta={self.delta:g}."
+            )
+
+    def covers(self, epsilon: float) -> bool:
+        """Whether ``epsilon``, valid at this budget's delta, is within it (never true of NaN)."""
+        return epsilon <= self.epsilon * (1 + FORGIVEN)
+
+    def to_json(self) -> dict[str, float]:
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def __str__(self) -> str:
+        return f"ε = {self.epsilon:g}, δ = {self.delta:g}"
+
+
+def usual_relation(unit: Unit) -> Relation:
+    """Documents and users come and go; words, bits and reports are replaced."""
+    return Relation.ADD_REMOVE if unit in (Unit.DOCUMENT, Unit.USER) else Relation.REPLACE
+
+
+class Ledger:
+    """Append-only entries under one unit and one relation, within ``budget`` if there is one.
+
+    ``file`` is a `BudgetFile` that is charged before the ledger itself; unit and relation are then the file's. A ledger
+    that was unpickled or read from JSON is a record: it shows what was charged and refuses more, because two copies
+    could each spend the same budget. (With a file it stays open: the file keeps the count.)
+    """
+
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        *,
+        unit: Unit | str | None = None,
+        relation: Relation | str | None = None,
+        file: BudgetFile | None = None,
+    ) -> None:
+        if budget is not None and not isinstance(budget, Budget):
+            raise InputError(f"budget must be a Budget or None; found {type(budget).__name__}.")
+        if file is not None:
+            _same(file.unit, unit, "unit")
+            _same(file.relation, relation, "relation")
+            unit, relation = str(file.unit), str(file.relation)
+        self.budget, self.file = budget, file
+        self.unit: Unit = _member(Unit, Unit.DOCUMENT if unit is None else unit, "unit")
+        self.relation: Relation = _member(
+            Relation, usual_relation(self.unit) if relation is None else relation, "relation"
+        )
+        self._entries: tuple[Entry, ...] = ()
+        self._closed = False
+        self._lock = threading.RLock()
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return self._entries
+
+    def spent(self, delta: float | None = None) -> Spent:
+        """The tightest valid ε of everything charged, at ``delta`` (by default the budget's)."""
+        return self._cost(self._entries, self._delta(delta))
+
+    def remaining(self) -> float:
+        """What the budget's ε exceeds the spent one by. More than this may fit: privacy composes below its sum."""
+        if self.budget is None:
+            return math.inf
+        return max(0.0, self.budget.epsilon - self.spent().epsilon)
+
+    def __str__(self) -> str:
+        title = f"ledger per {self.unit} ({self.relation})"
+        limit = f"budget {self.budget}" if self.budget is not None else "no budget"
+        lines = [f"{title}, {limit}"]
+        lines += [f"  {e.label or '(no label)'}: {e.count} × {e.event}" for e in self._entries]
+        if self.budget is not None:
+            lines.append(f"spent {self.spent()}, {self.remaining():.4g} left")
+        elif not self._entries:
+            lines.append("nothing charged")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Ledger: {len(self._entries)} entries per {self.unit}, budget {self.budget or 'none'}>"
+
+    # --- charging ---------------------------------------------------------------------------------------------------
+
+    def check(self, event: Event, count: int = 1, *, label: str = "") -> Spent | None:
+        """What would be spent after this charge; raises what `charge` would raise. Changes nothing."""
+        return self._check((Entry(event, count, label),))
+
+    def charge(
+        self,
+        event: Event,
+        count: int = 1,
+        *,
+        label: str,
+        unit: Unit | str | None = None,
+        relation: Relation | str | None = None,
+    ) -> Reservation:
+        """Charge ``count`` times ``event`` as one entry, or raise and change nothing.
+
+        Call it before the noise is drawn, and draw from the reservation that it returns. ``unit`` and ``relation``,
+        when given, are those of the mechanism, and must be the ledger's: others are converted first, or not added.
+        """
+        _same(self.unit, unit, "unit")
+        _same(self.relation, relation, "relation")
+        return self.reserve([Entry(event, count, label)])
+
+    def reserve(self, plan: Iterable[Entry]) -> Reservation:
+        """Charge a whole plan at once, or raise and change nothing. Rounds of different noise are several entries."""
+        entries = tuple(plan)
+        with self._lock:
+            self._check(entries)
+            if self.file is not None:
+                self.file.reserve(entries)  # on disk before it counts here
+            self._entries = (*self._entries, *entries)  # the only line that changes anything
+        return Reservation(entries)
+
+    def absorb(self, other: Ledger) -> None:
+        """Charge everything that was charged to ``other``, such as the ledger of a private vocabulary."""
+        if other is self or not other.entries:
+            return
+        _same(self.unit, other.unit, "unit")
+        _same(self.relation, other.relation, "relation")
+        self.reserve(other.entries)
+
+    def _check(self, entries: Sequence[Entry]) -> Spent | None:
+        if self._closed:
+            raise InputError(
+                "this ledger is a copy (unpickled, or read from JSON) and takes no charges, for the original would not "
+                "know of them. Use the original, or a BudgetFile, which processes can share."
+            )
+        if not entries:
+            raise InputError("there is nothing to charge: the plan has no entry.")
+        for entry in entries:
+            if not isinstance(entry, Entry):
+                raise InputError(f"a plan consists of entries; found {type(entry).__name__}.")
+            if not entry.event.holds_for(self.relation):
+                raise InputError(
+                    f"{entry.event} holds for neighbours that add or remove a unit, but this ledger's relation is "
+                    f"'{self.relation}'. Use a ledger of relation '{Relation.ADD_REMOVE}'."
+                )
+        if self.budget is None:
+            return None
+        after = self._cost((*self._entries, *entries), self.budget.delta)
+        if not self.budget.covers(after.epsilon):
+            before = self.spent()
+            raise BudgetExceeded(
+                f"'{entries[0].label}' would bring what is spent from ε = {before.epsilon:.4g} to {after.epsilon:.4g} "
+                f"at δ = {self.budget.delta:g}, but the budget is ε = {self.budget.epsilon:g}. Add more noise, take "
+                "fewer rounds, or ask for a larger budget.",
+                entry=entries[0],
+                spent=before,
+                budget=self.budget,
+            )
+        return after
+
+    def _delta(self, delta: float | None) -> float:
+        if delta is None and self.budget is None:
+            raise InputError("this ledger has no budget, so say at which delta to account.")
+        return self.budget.delta if delta is None and self.budget is not None else float(delta or 0.0)
+
+    @staticmethod
+    def _cost(entries: Sequence[Entry], delta: float) -> Spent:
+        from discreet.privacy import accounting  # here: reading a guarantee must not load numpy
+
+        return accounting.spent(entries, delta)
+
+    # --- copies -----------------------------------------------------------------------------------------------------
+
+    def __sklearn_clone__(self) -> Ledger:
+        """Cloned estimators share the ledger, so cross-validation loses no charge."""
+        return self
+
+    def __copy__(self) -> Ledger:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ledger:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock(), _closed=state["_closed"] or state["file"] is None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for ``json.dumps``. A budget file is not part of it."""
+        return {
+            "budget": None if self.budget is None else self.budget.to_json(),
+            "unit": str(self.unit),
+            "relation": str(self.relation),
+            "entries": [entry.to_json() for entry in self._entries],
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Ledger:
+        """A record of what `to_json` gave: it can be read and absorbed, and takes no charges."""
+        expected = {"budget", "unit", "relation", "entries"}
+        if not isinstance(value, Mapping) or set(value) != expected or not isinstance(value["entries"], list):
+            raise InputError(f"a ledger must be a JSON object with {', '.join(sorted(expected))}.")
+        budget = value["budget"]
+        if budget is not None and (not isinstance(budget, Mapping) or set(budget) != {"epsilon", "delta"}):
+            raise InputError(f"the budget of a ledger must have epsilon and delta, or be null; found {budget!r}.")
+        return cls.record(
+            None if budget is None else Budget(**budget),
+            value["unit"],
+            value["relation"],
+            [Entry.from_json(entry) for entry in value["entries"]],
+        )
+
+    @classmethod
+    def record(
+        cls, budget: Budget | None, unit: Unit | str, relation: Relation | str, entries: Iterable[Entry]
+    ) -> Ledger:
+        """A ledger that only shows."""
+        ledger = cls(budget, unit=unit, relation=relation)
+        ledger._entries, ledger._closed = tuple(entries), True
+        return ledger
+
+    def fits(self, entries: Sequence[Entry]) -> None:
+        """As `check`, for a plan, and for records too: what a `BudgetFile` asks of what it has read."""
+        open_one = Ledger(self.budget, unit=self.unit, relation=self.relation)
+        open_one._entries = self._entries
+        open_one._check(entries)
+
+
+class Reservation:
+    """A plan that has been charged, drawn down as its noise is drawn. It protects against our own mistakes."""
+
+    def __init__(self, plan: Sequence[Entry]) -> None:
+        self.plan = tuple(plan)
+        self._drawn = 0
+        self._lock = threading.Lock()
+
+    @property
+    def left(self) -> int:
+        return sum(entry.count for entry in self.plan) - self._drawn
+
+    def draw(self, n: int = 1, event: Event | None = None) -> Event:
+        """Take the next ``n`` events of the plan and return the last of them; raises when it holds fewer.
+
+        ``event``, when given, is what the caller is about to do, and must be exactly what was charged.
+        """
+        with self._lock:
+            if n < 1 or n > self.left:
+                raise Overdrawn(f"{n} draws were asked for, but the ledger was charged for {self.left} more.")
+            upcoming = [self._at(self._drawn + i) for i in range(n)]
+            if event is not None and any(planned != event for planned in upcoming):
+                raise Overdrawn(f"the ledger was charged for {upcoming[0]}, which is not {event}.")
+            self._drawn += n
+            return upcoming[-1]
+
+    def _at(self, index: int) -> Event:
+        for entry in self.plan:
+            if index < entry.count:
+                return entry.event
+            index -= entry.count
+        raise IndexError(index)
+
+    def __repr__(self) -> str:
+        return f"<Reservation: {self.left} of {sum(e.count for e in self.plan)} draws left>"
+
+
+def _same(mine: object, theirs: object, name: str) -> None:
+    if theirs is not None and str(mine) != str(theirs):
+        raise InputError(
+            f"a ledger adds only entries with the same unit and relation: its {name} is '{mine}', found '{theirs}'. "
+            "Convert the cost first, or keep a second ledger."
+        )
+
+
+def _member(kind: Any, value: object, name: str) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        raise InputError(f"{name} must be one of {', '.join(kind)}; found {value!r}.") from None
