@@ -146,3 +146,63 @@ def test_none_needs_a_reason() -> None:
 def test_json_that_is_no_guarantee(broken: Any) -> None:
     with pytest.raises(InputError):
         Guarantee.from_json(broken)
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_group_of_a_pure_promise_has_n_times_the_epsilon() -> None:
+    word = Guarantee(0.1, 0.0, Unit.WORD, Observer.TRAJECTORY, Relation.REPLACE, Basis.PROVEN, ("a public vocabulary",))
+    group = word.for_group(50)
+    assert (group.epsilon, group.delta, group.group) == (pytest.approx(5.0), 0.0, 50)
+    assert group.reasons == word.reasons
+    assert "a document of 50 words is replaced by another of the same length" in str(group)
+    assert "less protection" not in str(group)
+    assert "for 50 words together" in group.summary()
+    assert word.for_group(10**6).epsilon == pytest.approx(1e5)
+
+
+def test_a_group_of_an_approximate_promise() -> None:
+    """Three steps between neighbours, each (ε, δ): δ + e^ε·(δ + e^ε·δ)."""
+    group = PROVEN.for_group(3)
+    assert group.epsilon == 3
+    assert group.delta == pytest.approx(1e-6 * (1 + math.e + math.e**2))
+    assert "3 documents added or removed" in str(group)
+    assert PROVEN.for_group(2).for_group(3).group == 6
+    assert PROVEN.for_group(1) is PROVEN
+
+
+@pytest.mark.parametrize("n", [14, 10_000])
+def test_a_vacuous_group_is_called_none(n: int) -> None:
+    """ε = 1, δ = 1e-6, n = 14: δ′ would be .70."""
+    group = PROVEN.for_group(n)
+    assert group.basis is Basis.NONE
+    assert group.summary().startswith(f"none: for {n} documents together")
+    assert n > 14 or "δ = 0.7," in group.summary()
+
+
+def test_groups_where_there_is_little_to_multiply() -> None:
+    nothing = Guarantee.none(EXACT_COUNTS)
+    assert nothing.for_group(5) is nothing
+    flat = Guarantee(0.0, 1e-6, Unit.USER, Observer.MODEL, Relation.ADD_REMOVE, Basis.CLAIMED, ("x",)).for_group(5)
+    assert (flat.epsilon, flat.delta, flat.basis) == (0.0, pytest.approx(5e-6), Basis.CLAIMED)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
+def test_a_group_that_is_none(n: Any) -> None:
+    with pytest.raises(InputError, match="whole number"):
+        PROVEN.for_group(n)
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("relation", Relation)
+def test_every_group_has_words_and_survives_json(unit: Unit, relation: Relation) -> None:
+    group = Guarantee(0.1, 0.0, unit, Observer.MODEL, relation, Basis.PROVEN).for_group(7)
+    assert "7" in str(group)
+    assert Guarantee.from_json(json.loads(json.dumps(group.to_json()))) == group
+
+
+def test_json_from_before_groups() -> None:
+    assert Guarantee.from_json({k: v for k, v in PROVEN.to_json().items() if k != "group"}) == PROVEN
+    with pytest.raises(InputError, match="group"):
+        Guarantee.from_json({**PROVEN.to_json(), "group": 0})

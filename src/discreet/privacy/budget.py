@@ -1,7 +1,7 @@
 """A budget on disk: one file for one data set, across runs and people.
 
-JSON lines, only ever appended: a header, then one line for each charge. Each line carries a digest of everything before
-it, so that an edit, a lost line or a merge of two copies is found.
+JSON lines, only ever appended: a header, then one line for each charge. Each line carries a digest of itself and of
+everything before it, so that an edit, a lost line or a merge of two copies is found (but not lost *last* lines).
 
 - **A charge is on disk before it counts.** Under an exclusive lock: read everything, check, append one line, fsync,
   return. Noise is drawn after that, so a run killed at any point leaves the budget charged, never uncharged.
@@ -43,7 +43,7 @@ else:
 
 FORMAT = 1
 _HEADER = {"discreet_budget", "epsilon", "delta", "unit", "relation", "created"}
-_CHARGE = {"after", "time", "by", "entries"}
+_CHARGE = {"time", "by", "entries", "digest"}
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,10 @@ class BudgetFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._header: dict[str, Any] = {}
         with self._locked() as descriptor:
             header, _, _ = self._read(descriptor)
+        self._header = header
         self.budget = Budget(header["epsilon"], header["delta"])
         checked = Ledger(unit=header["unit"], relation=header["relation"])
         self.unit, self.relation = checked.unit, checked.relation
@@ -123,10 +125,10 @@ class BudgetFile:
         entries = tuple(plan)
         Ledger(unit=self.unit, relation=self.relation).fits(entries)  # what is wrong with the plan itself needs no lock
         with self._locked(writing=True) as descriptor:
-            _, charges, digest = self._read(descriptor)
+            _, charges, content = self._read(descriptor)
             self.ledger_of(charges).fits(entries)
-            line = {"after": digest, "time": _now(), "by": _who(), "entries": [entry.to_json() for entry in entries]}
-            _append(descriptor, line)
+            line = {"time": _now(), "by": _who(), "entries": [entry.to_json() for entry in entries]}
+            _append(descriptor, {**line, "digest": _digest(hashlib.sha256(content), line)})
         return Reservation(entries)
 
     # --- the file ---------------------------------------------------------------------------------------------------
@@ -134,6 +136,8 @@ class BudgetFile:
     @contextmanager
     def _locked(self, *, writing: bool = False) -> Iterator[int]:
         """The open file, which nobody else is writing (and, for ``writing``, nobody reads). Waits for whoever is."""
+        if self.path.is_dir():
+            raise InputError(f"{self.path} is a folder, not a budget file.")
         try:
             descriptor = os.open(self.path, (os.O_RDWR | os.O_APPEND if writing else os.O_RDONLY) | _BINARY)
         except FileNotFoundError:
@@ -141,8 +145,6 @@ class BudgetFile:
                 f"there is no budget file {self.path}. To make it: "
                 f"discreet budget {self.path} --create --epsilon E --delta D."
             ) from None
-        except IsADirectoryError:
-            raise InputError(f"{self.path} is a folder, not a budget file.") from None
         try:
             _lock(descriptor, alone=writing)
             if not _is_still(self.path, descriptor):
@@ -151,22 +153,22 @@ class BudgetFile:
         finally:
             os.close(descriptor)  # ends the lock too
 
-    def _read(self, descriptor: int) -> tuple[dict[str, Any], tuple[Charge, ...], str]:
-        """Header, charges, and the digest that the next line must carry."""
+    def _read(self, descriptor: int) -> tuple[dict[str, Any], tuple[Charge, ...], bytes]:
+        """Header, charges, and the bytes that hold them."""
         content = _content(descriptor)
         *lines, rest = content.split(b"\n")
         if rest:
             raise InputError(self._torn(len(lines), len(content) - len(rest)))
         header: dict[str, Any] = {}
         charges = []
-        digest = hashlib.sha256()
+        before = hashlib.sha256()
         for number, line in enumerate(lines, 1):
             found = _object(line)
             if number == 1:
                 if set(found) != _HEADER or found["discreet_budget"] != FORMAT:
                     break
                 header = found
-            elif set(found) != _CHARGE or found["after"] != _short(digest) or not isinstance(found["entries"], list):
+            elif set(found) != _CHARGE or found.pop("digest") != _digest(before, found):
                 raise InputError(
                     f"{self.path} is damaged: line {number} of {len(lines)} does not follow what stands before it "
                     "(edited, merged, or lines lost). What was spent is unknown, so nothing more is. "
@@ -175,10 +177,12 @@ class BudgetFile:
             else:
                 entries = tuple(Entry.from_json(entry) for entry in found["entries"])
                 charges.append(Charge(str(found["time"]), str(found["by"]), entries))
-            digest.update(line + b"\n")
+            before.update(line + b"\n")
+        if self._header and header != self._header:
+            raise InputError(f"{self.path} has become another budget since it was opened. Open it again.")
         if not header:
             raise InputError(f"{self.path} is not a budget file of this version: its first line is not a budget's.")
-        return header, tuple(charges), _short(digest)
+        return header, tuple(charges), content
 
     def _torn(self, complete: int, length: int) -> str:
         if complete == 0:
@@ -255,7 +259,10 @@ def _object(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _short(digest: Any) -> str:
+def _digest(before: Any, line: Mapping[str, Any]) -> str:
+    """Of the line, which has none yet, after everything before it."""
+    digest = before.copy()
+    digest.update(json.dumps(line).encode())
     return str(digest.hexdigest()[:16])
 
 
