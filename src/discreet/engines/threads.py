@@ -164,6 +164,10 @@ class ThreadEngine:
             total += part
         return total
 
+    def drop_counts(self) -> None:
+        """Give the memory of the counts back; the next count makes it anew."""
+        self._counts = []
+
     # --- tables -----------------------------------------------------------------------------------------------------
 
     def row(self, values: FloatArray) -> Float32Array:

@@ -153,6 +153,8 @@ class LDA(TopicModel):
             callbacks=self.callbacks or (),
             progress=self.progress,
         )
+        if not self.warm_start:
+            training.drop_tables()
         self.components_ = training.topics()
         self.alpha_, self.beta_ = training.alpha, training.beta
         self.history_ = {n: [*self.history_.get(n, []), *v] for n, v in history.items()} if before else history
@@ -222,6 +224,13 @@ class _Training:
         if every and number % every == 0:
             return {"log_likelihood": self._log_likelihood()}
         return {}
+
+    def drop_tables(self) -> None:
+        """No sweep will follow: make room for the topics, which are as large as the tables that made them."""
+        if self.summed is not None:
+            self.counts = self.summed
+        self.weights = np.empty(0, np.float32)
+        self.engine.drop_counts()
 
     def topics(self) -> FloatArray:
         """Mean counts plus prior, each topic normalised."""
