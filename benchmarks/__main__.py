@@ -48,7 +48,7 @@ def main() -> int:
         except DataNotFound as error:
             skip(name, error)
         print(f"  ({time.perf_counter() - started:.0f} s)")
-    skipped = f"; skipped for want of data: {', '.join(SKIPPED)}" if SKIPPED else ""
+    skipped = f"; not measured: {', '.join(SKIPPED)}" if SKIPPED else ""
     print(f"\n{sum(VERDICTS)} of {len(VERDICTS)} hold{skipped}")
     return int(options.strict and (not all(VERDICTS) or bool(SKIPPED)))
 

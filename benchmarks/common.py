@@ -19,7 +19,7 @@ VERDICTS: list[bool] = []
 """Of this run, in order."""
 
 SKIPPED: list[str] = []
-"""What could not be measured, for want of data."""
+"""What could not be measured."""
 
 
 # --- data -----------------------------------------------------------------------------------------------------------

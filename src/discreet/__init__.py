@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet._errors import BudgetExceeded as BudgetExceeded
     from discreet._errors import DataNotFound as DataNotFound
     from discreet._errors import DiscreetError as DiscreetError
     from discreet._errors import InputError as InputError
@@ -17,18 +18,27 @@ if TYPE_CHECKING:
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
     from discreet.models.lda import LDA as LDA
+    from discreet.models.private import PrivateLDA as PrivateLDA
     from discreet.models.release import Release as Release
+    from discreet.privacy import Budget as Budget
     from discreet.privacy import Guarantee as Guarantee
+    from discreet.privacy import Ledger as Ledger
+    from discreet.privacy.budget import BudgetFile as BudgetFile
 
     __version__: str
 
 __all__ = [
     "LDA",
+    "Budget",
+    "BudgetExceeded",
+    "BudgetFile",
     "Corpus",
     "DataNotFound",
     "DiscreetError",
     "Guarantee",
     "InputError",
+    "Ledger",
+    "PrivateLDA",
     "Release",
     "ReleaseError",
     "WouldLeak",
@@ -38,11 +48,16 @@ __all__ = [
 
 _HOMES = {
     "LDA": "discreet.models.lda",
+    "Budget": "discreet.privacy",
+    "BudgetExceeded": "discreet._errors",
+    "BudgetFile": "discreet.privacy.budget",
     "Corpus": "discreet.corpus",
     "DataNotFound": "discreet._errors",
     "DiscreetError": "discreet._errors",
     "Guarantee": "discreet.privacy",
     "InputError": "discreet._errors",
+    "Ledger": "discreet.privacy",
+    "PrivateLDA": "discreet.models.private",
     "Release": "discreet.models.release",
     "ReleaseError": "discreet._errors",
     "WouldLeak": "discreet._errors",

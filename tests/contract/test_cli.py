@@ -22,6 +22,7 @@ from discreet.cli import main
 from discreet.models import release_folder
 from discreet.models.release import Release
 from discreet.privacy import EXACT_COUNTS, Guarantee
+from discreet.privacy.budget import BudgetFile
 
 COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["evaluate"], ["data"], ["data", "ls"])
 
@@ -186,6 +187,69 @@ def test_a_named_data_set_in_both_spellings(here: Path, run: Run, monkeypatch: p
     assert Release.load(here / "new").vocabulary == ("rain",)
 
 
+@pytest.mark.parametrize("unit", ["document", "user"])
+def test_a_private_fit(here: Path, run: Run, unit: str) -> None:
+    """Words are public, the guarantee is told in full, and nothing is told of how much was read."""
+    words(here)
+    user = ("--group", "who") if unit == "user" else ()
+    ran = run("fit", "texts.jsonl", "--text", "body", *WORDS, *user, "--epsilon", 2, "-k", 2, "-o", "new")
+    assert ran.code == 0, ran.err
+    release = Release.load(here / "new")
+    assert (release.method, release.vocabulary[0]) == ("private", "rain")
+    assert (release.guarantee.basis, release.guarantee.unit) == ("proven", unit)
+    assert 0.98 * 2 < release.guarantee.epsilon <= 2
+    assert sum(entry["count"] for entry in release.ledger) == 242
+    guarantee, paragraph, wrote = ran.out.splitlines()[2:]
+    assert guarantee == f"guarantee: {release.guarantee.summary()}"
+    assert paragraph == str(release.guarantee)
+    assert wrote == "wrote new"
+    about = (here / "new" / "release.json").read_text()
+    for told in (ran.out, ran.err, about):
+        assert not re.search(r"\b(40|160|200) (documents|tokens)|seconds|n_documents|n_tokens|user\d", told)
+
+
+def test_a_private_fit_for_programs_charges_the_budget(here: Path, run: Run) -> None:
+    words(here)
+    file = BudgetFile.create(here / "mails.budget", 1.3, 1e-6)
+    ran = run(*PRIVATE, *WORDS, "--budget", "mails.budget", "--json")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    assert told["guarantee"]["basis"] == "proven"
+    assert told["method"] == "private"
+    assert "seconds" not in told
+    assert 0.98 < file.ledger().spent().epsilon <= 1
+    before = everything_in(here)
+    ran = run(*PRIVATE, *WORDS, "--budget", "mails.budget", "--overwrite")
+    assert ran.code == 2
+    assert "the budget is ε = 1.3" in ran.err
+    assert everything_in(here) == before
+
+
+def test_what_a_model_warns_of_is_one_line(here: Path, run: Run) -> None:
+    words(here)
+    ran = run(*PRIVATE[:-1], "0.05", *WORDS)
+    assert ran.code == 0, ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.startswith("warning: this will hardly give useful topics: the noise in an average cell may be ")
+
+
+def test_a_private_fit_that_is_stopped_has_been_charged(here: Path) -> None:
+    words(here)
+    file = BudgetFile.create(here / "mails.budget", 1.3, 1e-6)
+    (here / "many.jsonl").write_text((here / "texts.jsonl").read_text() * 2000)
+    many = tuple("many.jsonl" if a == "texts.jsonl" else a for a in PRIVATE if a != "-q")
+    with start(*many, *WORDS, "--budget", "mails.budget", stdout=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        told = iter(process.stderr.readline, "")  # a warning may come first
+        assert any("has been charged for the whole run" in line for line in told)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "interrupted: nothing was written"
+    assert not (here / "new").exists()
+    assert sum(entry.count for entry in file.ledger().entries) == 242
+
+
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failed_save_leaves_nothing(
     here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException
@@ -344,6 +408,16 @@ def nothing(_: Path) -> None:
     """The folder is bad enough as it is."""
 
 
+PRIVATE = ("fit", "-o", "new", "-k", "2", "texts.jsonl", "--text", "body", "-q", "--epsilon", "1")
+WORDS = ("--vocabulary", "words.txt")
+
+
+def words(folder: Path) -> None:
+    """A public word list, and a budget of users that is smaller than what is asked for."""
+    (folder / "words.txt").write_text("rain\nwind\nstorm\npiano\nviolin\n")
+    BudgetFile.create(folder / "users.budget", 0.9, 1e-6, "user")
+
+
 JUNK = bytes(range(256)) * 40
 GOOD_LINE = '{"text": "rain and wind"}'
 
@@ -405,8 +479,26 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "nan beta": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--beta", "nan"), "beta"),
     "negative seed": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--seed", "-1"), "seed"),
     "unknown method": (nothing, (*FIT, "texts.jsonl", "--method", "lad"), "no method 'lad'; did you mean 'lda'"),
-    "later method": (nothing, (*FIT, "texts.jsonl", "--method", "private"), "this version has lda"),
-    "epsilon": (nothing, (*FIT, "texts.jsonl", "--epsilon", "1"), "lda takes no epsilon .*PrivateLDA"),
+    "far from any method": (nothing, (*FIT, "texts.jsonl", "--method", "x"), "this version has lda, private"),
+    "epsilon for lda": (
+        nothing,
+        (*FIT, "texts.jsonl", "--method", "lda", "--epsilon", "1"),
+        "lda takes no epsilon .*promises nothing",
+    ),
+    "delta for lda": (nothing, (*FIT, "texts.jsonl", "--delta", "1e-6"), "lda takes no --delta.*--epsilon"),
+    "budget for lda": (nothing, (*FIT, "texts.jsonl", "--budget", "x"), "lda takes no --budget.*--epsilon"),
+    "no epsilon": (nothing, ("fit", "-o", "new", "texts.jsonl", "--method", "private"), "needs --epsilon"),
+    "sweeps of a private model": (nothing, (*FIT, "texts.jsonl", "--epsilon", "1"), "private takes no --sweeps"),
+    "beta of a private model": (nothing, (*PRIVATE, "--beta", "1"), "private takes no --beta"),
+    "words from the text": (nothing, PRIVATE, "gives that person away.*--vocabulary.*cannot choose words"),
+    "most frequent words": (words, (*PRIVATE, "--max-words", "3"), "gives that person away.*--max-words"),
+    "negative epsilon": (words, (*PRIVATE[:-1], "-1", *WORDS), "'epsilon' parameter"),
+    "epsilon that is no number": (words, (*PRIVATE[:-1], "nan", *WORDS), "'epsilon' parameter"),
+    "delta of one": (words, (*PRIVATE, *WORDS, "--delta", "1"), "'delta' parameter"),
+    "no budget file": (words, (*PRIVATE, *WORDS, "--budget", "no.budget"), "no.budget"),
+    "budget of another unit": (words, (*PRIVATE, *WORDS, "--budget", "users.budget"), "ledger counts per user"),
+    "too small a budget": (words, (*PRIVATE, *WORDS, "--group", "who", "--budget", "users.budget"), "the budget is ε"),
+    "seed with a budget": (words, (*PRIVATE, *WORDS, "--seed", "1", "--budget", "users.budget"), "promises nothing"),
     "output exists": (nothing, ("fit", "texts.jsonl", "--text", "body", "-o", "model"), "model exists already"),
     "output is no release": (nothing, (*FIT[:1], "texts.jsonl", "-o", "texts.jsonl", "--overwrite"), "exists already"),
     "no place for output": (nothing, ("fit", "texts.jsonl", "-o", "no/such/model"), "does not exist. Create it first"),

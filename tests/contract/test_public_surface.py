@@ -10,12 +10,17 @@ import pytest
 import discreet
 
 PUBLIC = {
+    "Budget",
+    "BudgetExceeded",
+    "BudgetFile",
     "Corpus",
     "DataNotFound",
     "DiscreetError",
     "Guarantee",
     "InputError",
     "LDA",
+    "Ledger",
+    "PrivateLDA",
     "Release",
     "ReleaseError",
     "WouldLeak",
@@ -63,7 +68,7 @@ def test_importing_loads_nothing_heavy() -> None:
 
 
 def test_errors_and_guarantees_load_nothing_heavy() -> None:
-    assert loaded_by("from discreet import Guarantee, InputError") & HEAVY == set()
+    assert loaded_by("from discreet import BudgetFile, Guarantee, InputError, Ledger") & HEAVY == set()
 
 
 def test_the_list_of_commands_loads_typer_and_nothing_else_heavy() -> None:

@@ -43,7 +43,11 @@ def _add(function: Callable[..., None], short_help: str, example: str) -> None:
 
 
 _add(demo.demo, "Train on text that is on every machine", "discreet demo --quick")
-_add(fit.fit, "Train a model and write its folder", "discreet fit mails.jsonl --text body --topics 50 -o mails-model")
+_add(
+    fit.fit,
+    "Train a model and write its folder",
+    "discreet fit mails.jsonl --text body --epsilon 1 --vocabulary words.txt -o mails-model",
+)
 _add(models.topics, "Show the topics of a model", "discreet topics mails-model -n 15")
 _add(
     models.transform,

@@ -50,6 +50,7 @@ class RoundEngine:
         slots.draw_first_topics()
         self.n_units = int(units.max(initial=-1)) + 1
         unit_of_document = units[by_unit]
+        # [cap] before anything else is done with a unit
         kept = _within_cap(documents.offsets, unit_of_document, self.n_units, max_tokens)
         self.words: Int32Array = slots.words[kept]
         self.topics: UInt16Array = slots.topics[kept]
@@ -61,9 +62,13 @@ class RoundEngine:
         self._tally = [np.zeros(self.n_words * self.width, np.int32) for _ in range(self.n_threads)]
         self._n_sweeps = 0
 
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
     def coins(self, round_number: int, threshold: int) -> BoolArray:
         """Which units take part: each with probability ``threshold`` / 2^32, by its own secret coin of this round."""
-        bits = self.key.bits(Purpose.INCLUSION, round_number, 0, self.n_units)
+        bits = self.key.bits(Purpose.INCLUSION, round_number, 0, self.n_units)  # [coin] one of each unit, in each round
         return bits < threshold if threshold < 2**32 else np.ones(self.n_units, bool)
 
     def size_bins(self, n_bins: int) -> IntArray:
@@ -105,6 +110,7 @@ class RoundEngine:
         chosen = np.flatnonzero(np.repeat(included, np.diff(self.first_document)))
         lengths = np.diff(self.offsets)[chosen]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
+        offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
         tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
         document_ends = np.cumsum(unit_documents)
         words, topics = self.words[tokens], self.topics[tokens]
@@ -119,6 +125,7 @@ class RoundEngine:
             def draw(thread: int, number: np.uint32 = number) -> None:
                 first, last = document_cuts[thread], document_cuts[thread + 1]
                 tables = (weights, alpha32, self.key.words, np.uint32(Purpose.SWEEP), number)
+                # [local] a document's topics from its own tokens, its own counts and the released table
                 sweep_dense(words, offsets, topics, first, last, *tables, *self._scratch[thread])
 
             list(self._pool.map(draw, range(self.n_threads)))
@@ -133,7 +140,7 @@ class RoundEngine:
             add_contributions(
                 words,
                 samples.ravel(),
-                offsets[document_ends],
+                offsets[document_ends],  # [unit] all documents of a unit are clipped as one
                 unit_cuts[thread],
                 unit_cuts[thread + 1],
                 self.width,

@@ -9,6 +9,12 @@ import numpy as np
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array
 from discreet.kernels.compile import bare_kernel
 
+LARGEST_CLIP = float(2**30)
+"""In steps of the grid. Two squares of it fit 64 bits with room to spare."""
+
+TRIES = 4
+"""How often a unit is shrunk before it is left out. One is nearly always enough."""
+
 
 @bare_kernel
 def add_contributions(
@@ -32,11 +38,14 @@ def add_contributions(
 
     What counts for the guarantee is not the arithmetic above, which is rounded, but the whole numbers that come out of
     it: their squares are added up as integers, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
-    tries, or if anything is not finite, it contributes nothing. ``tally`` is a word × width of zeros, before and after.
+    tries, or if anything is negative or not finite, it contributes nothing. No float is made a whole number before it
+    is known to lie between 0 and clip + 1, nor is a sum of squares that has passed the limit added to: both could wrap
+    round to something that looks small. ``tally`` is a word × width of zeros, before and after.
     """
     n_tokens = words.shape[0]
     n_samples = samples.shape[0] // max(n_tokens, 1)
-    limit = np.int64(math.floor(clip * clip))
+    usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
+    limit = np.int64(math.floor(clip * clip)) if usable else np.int64(-1)
     for unit in range(first, last):
         start = unit_ends[unit - 1] if unit > 0 else 0
         stop = unit_ends[unit]
@@ -53,24 +62,23 @@ def add_contributions(
                     squares += value * value
                     tally[cell] = -count
         norm = math.sqrt(squares)
-        shrink = 1.0 if norm <= clip else clip / norm
-        fits = False
-        for _ in range(4):  # [check] integers only: rounding above cannot let a unit exceed the clip
-            if not (shrink >= 0.0 and shrink <= 1.0):  # also refuses NaN
-                break
+        finite = usable and norm < math.inf  # false for NaN
+        shrink = clip / norm if finite and norm > clip else 1.0
+        fits, negative = False, True  # the sign of cells that a pass has not seen yet
+        for _ in range(TRIES if finite else 0):  # [check] integers only: no rounding lets a unit exceed the clip
             whole = np.int64(0)
             for r in range(n_samples):
                 for i in range(start, stop):
                     cell = words[i] * width + samples[r * n_tokens + i]
-                    if tally[cell] < 0:
-                        value = np.int64(shrink * word_weights[words[i]] * (-tally[cell] / n_samples))
-                        whole += value * value
-                        tally[cell] = -tally[cell]
-            for r in range(n_samples):
-                for i in range(start, stop):
-                    cell = words[i] * width + samples[r * n_tokens + i]
-                    if tally[cell] > 0:
-                        tally[cell] = -tally[cell]
+                    count = tally[cell]
+                    if (count < 0) == negative:
+                        real = shrink * word_weights[words[i]] * (abs(count) / n_samples)
+                        if not (real >= 0.0 and real <= clip + 1.0):  # also refuses NaN
+                            whole = limit + 1
+                        elif whole <= limit:
+                            whole += np.int64(real) * np.int64(real)
+                        tally[cell] = -count
+            negative = not negative
             if whole <= limit:
                 fits = True
                 break
@@ -78,7 +86,8 @@ def add_contributions(
         for r in range(n_samples):
             for i in range(start, stop):
                 cell = words[i] * width + samples[r * n_tokens + i]
-                if tally[cell] < 0:
+                count = tally[cell]
+                if count != 0:
                     if fits:
-                        out[cell] += np.int64(shrink * word_weights[words[i]] * (-tally[cell] / n_samples))
+                        out[cell] += np.int64(shrink * word_weights[words[i]] * (abs(count) / n_samples))
                     tally[cell] = np.int32(0)

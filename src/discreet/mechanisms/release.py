@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet._errors import InputError
+from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
 from discreet._types import IntArray
 from discreet.mechanisms.noise import add_discrete_gaussian
@@ -23,11 +23,14 @@ def release_sum(
 
     ``cells`` are whole numbers, and the caller has checked in whole numbers that one unit moves them by at most
     ``event.sensitivity`` in ℓ₂. The event is drawn from ``reservation``, which the ledger has been charged for, before
-    any noise is. ``number`` must not be used twice under one key: the difference of two releases with the same noise is
-    the difference of the data.
+    any noise is. ``number`` counts the releases of the reservation from 1, and no other is accepted: the difference of
+    two releases with the same noise is the difference of the data. (One key, one reservation.)
     """
     if cells.size != event.cells:
         raise InputError(f"{event.cells:,} cells were charged, but {cells.size:,} are to be released.")
     reservation.draw(event=event)  # [charge] raises if this release was not paid for
+    upto = sum(entry.count for entry in reservation.plan) - reservation.left
+    if number != upto:  # [fresh]
+        raise Overdrawn(f"release {upto} was to be drawn with the noise of release {number}.")
     add_discrete_gaussian(cells, event.scale, key, number, n_threads)  # [noise] fresh, in every cell
     return cells

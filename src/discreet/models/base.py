@@ -128,7 +128,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             method=self.method,
             parameters=self._planned_parameters(),
             guarantee=self.guarantee_,
+            **self._accounts(),
         )
+
+    def _accounts(self) -> dict[str, Any]:
+        """What was charged, and the history, of models that keep a ledger: theirs is made of released numbers only."""
+        ledger = getattr(self, "ledger_", None)
+        if ledger is None:
+            return {}
+        return {"ledger": [entry.to_json() for entry in ledger.entries], "history": self.history_}
 
     def _planned_parameters(self) -> dict[str, Any]:
         """Constructor parameters that describe the training and can be written down."""

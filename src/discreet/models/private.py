@@ -12,25 +12,31 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from discreet._errors import InputError, WouldLeak
-from discreet._random import Key
-from discreet._types import AnyArray, FloatArray, IntArray
-from discreet.corpus.corpus import Corpus
+from discreet._errors import InputError
+from discreet._random import Key, Purpose
+from discreet._types import FloatArray, IntArray
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.kernels.slots import aligned
 from discreet.mechanisms.release import release_sum
-from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.loop import Callback, Measures, run_sweeps
+from discreet.models.private_input import check_groups, check_vocabulary
 from discreet.models.shrink import Average, topics_from
 from discreet.privacy import Guarantee
-from discreet.privacy.calibrate import gaussian, rising
+from discreet.privacy.calibrate import gaussian, on_grid, rising
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.guarantee import SEEDED, Basis, Observer, Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger, Reservation
 
 SCALE = 4096.0
 """Noise in steps of the grid: the same for every release, so that one table serves all; the grid follows the noise."""
+
+FINEST = 65536.0
+"""The same where the budget is so small that a contribution would be lost between the steps of the usual grid."""
+
+STEPS = 32.0
+"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) asks for a finer grid."""
 
 SIZES = 64
 """Bins of the histogram of unit sizes: bin b holds norms from 2^(b/4) on, in units of one token."""
@@ -39,7 +45,7 @@ SIZE_SHARE, WORD_SHARE = 0.004, 0.02
 """Of the budget (as precision): for the histogram of unit sizes, and for the frequencies of words."""
 
 CLIP = 0.5
-"""The clip as a share of the median size of the units. Clipping most units costs less than the noise of a larger clip."""
+"""The clip as a share of the median size of the units: clipping most of them costs less than noise for a longer one."""
 
 
 class PrivateLDA(TopicModel):
@@ -153,19 +159,19 @@ class PrivateLDA(TopicModel):
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True)
-        assumptions = check_vocabulary(corpus)
-        check_sizes(corpus, self.n_topics)
-        groups = _groups(groups, corpus)
+        assumptions = check_vocabulary(corpus) + (() if self.n_units is None else ("n_units is public",))
+        groups = check_groups(groups, corpus)
         unit = Unit.DOCUMENT if groups is None else Unit.USER
+        ledger = _open_ledger(self, unit)
         key = Key.open(self.random_state)
         plan = Plan.make(self, corpus.n_words)
         engine = RoundEngine(corpus, groups, self.n_topics, key, max_tokens=self.max_tokens, n_threads=self.n_threads)
-        ledger = self.ledger or Ledger(Budget(self.epsilon, self.delta), unit=unit)
-        reservation = ledger.reserve(plan.entries)  # everything is paid for before the first noise is drawn
+        reservation = ledger.reserve(plan.entries)  # [reserve] everything is paid for before the first noise is drawn
         training = _Rounds(self, plan, engine, reservation, alpha)
         self.history_ = run_sweeps(
             range(1, self.n_rounds + 1), training.round, callbacks=self.callbacks or (), progress=self.progress
         )
+        engine.close()
         self.components_ = np.ascontiguousarray(training.final_topics().T)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
         self.ledger_ = ledger
@@ -173,25 +179,16 @@ class PrivateLDA(TopicModel):
         return self
 
 
-def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
-    """Refuse words that were read from the private text; what must be assumed of the others."""
-    if corpus.vocabulary_from == "text":
-        raise WouldLeak(
-            "the vocabulary was read from the private text, and a word that one person used gives that person away. "
-            "Pass a public word list (vocabulary=), or restrict the corpus to one with Corpus.restrict."
-        )
-    if corpus.vocabulary_from == "unknown":
-        return ("the columns of the matrix are taken as a public vocabulary",)
-    return ()
-
-
-def _groups(given: Any, corpus: Corpus) -> AnyArray | None:
-    groups: AnyArray | None = corpus.groups if given is None else np.asarray(given)
-    if groups is not None and groups.shape != (corpus.n_documents,):
+def _open_ledger(model: PrivateLDA, unit: Unit) -> Ledger:
+    """The ledger given, which must count the same thing, or a new one."""
+    if model.ledger is None:
+        return Ledger(Budget(float(model.epsilon), float(model.delta)), unit=unit)
+    if (model.ledger.unit, model.ledger.relation) != (unit, Relation.ADD_REMOVE):
         raise InputError(
-            f"groups must hold one user id for each of {corpus.n_documents:,} documents; found shape {groups.shape}."
+            f"this fit protects one {unit} ({Relation.ADD_REMOVE}), but the ledger counts per {model.ledger.unit} "
+            f"({model.ledger.relation}). Use a ledger of the same unit, or give groups= for users."
         )
-    return groups
+    return model.ledger
 
 
 @dataclass(frozen=True)
@@ -207,20 +204,33 @@ class Plan:
 
     @classmethod
     def make(cls, model: PrivateLDA, n_words: int) -> Plan:
-        budget = Budget(model.epsilon, model.delta)
+        budget = Budget(float(model.epsilon), float(model.delta))
+        if model.n_units is not None and model.delta >= 1 / model.n_units:
+            raise InputError(
+                f"delta={model.delta:g} is not below 1/n_units={1 / model.n_units:g}: it would allow to publish a unit "
+                "as it is. Take a delta far below, such as a thousandth of that."
+            )
         whole = gaussian(budget).noise  # the multiplier if all were spent on one release
         sizes = _event(whole / math.sqrt(SIZE_SHARE), SIZES)
         frequencies = _event(whole / math.sqrt(WORD_SHARE), n_words)
         alongside = (Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies"))
+        if sizes.sensitivity < 1 or frequencies.sensitivity < 1:
+            raise InputError(
+                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
+            )
         threshold = math.ceil(model.sampling_rate * 2**32)
-        found = gaussian(
-            budget,
-            profile=rising(model.n_rounds),
-            sampling_rate=threshold / 2**32,
-            cells=n_words * model.n_topics,
-            alongside=alongside,
-            label="topic counts",
-        )
+        for scale in (SCALE, FINEST):
+            found = gaussian(
+                budget,
+                profile=rising(int(model.n_rounds)),
+                sampling_rate=threshold / 2**32,
+                cells=n_words * int(model.n_topics),
+                scale=scale,
+                alongside=alongside,
+                label="topic counts",
+            )
+            if min(_sensitivities(found.plan)) >= 4 * STEPS:
+                break
         return cls(sizes, frequencies, found.plan, threshold, found.epsilon)
 
     @property
@@ -239,8 +249,13 @@ class Plan:
 
 
 def _event(multiplier: float, cells: int) -> DiscreteGaussianRelease:
-    """Noise of SCALE steps on a grid so fine that the multiplier is at least this."""
-    return DiscreteGaussianRelease(scale=SCALE, sensitivity=math.sqrt(SCALE**2 - 4) / multiplier, cells=cells)
+    """Noise of this multiplier on a grid so fine that the clip is many steps."""
+    usual = on_grid(multiplier, cells, scale=SCALE)
+    return usual if usual.sensitivity >= STEPS else on_grid(multiplier, cells, scale=FINEST)
+
+
+def _sensitivities(plan: tuple[Entry, ...]) -> list[float]:
+    return [entry.event.sensitivity for entry in plan if isinstance(entry.event, DiscreteGaussianRelease)]
 
 
 class _Rounds:
@@ -254,7 +269,10 @@ class _Rounds:
         self.events = plan.round_events
         self._learn_sizes()
         self._learn_frequencies()
-        generator = np.random.Generator(np.random.Philox(key=engine.key.words[:2].view(np.uint64)[0]))
+        # Bits of their own (tokens take those of number 0), never the key itself: whoever guessed the start from what
+        # was released would know a part of the key that the noise hangs on.
+        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start]
+        generator = np.random.Generator(np.random.PCG64(seed.tolist()))
         start = self.frequencies[:, None] * generator.gamma(4.0, 0.25, (engine.n_words, model.n_topics))
         self.topics = start / start.sum(axis=0)
         self.running = Average.nothing(engine.n_words, model.n_topics)
@@ -278,7 +296,7 @@ class _Rounds:
     def _learn_sizes(self) -> None:
         """How many units there are, and how large: each unit counts once, in the bin of its norm."""
         event = self.plan.sizes
-        step = math.floor(event.sensitivity)  # a unit's whole share of the grid
+        step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
         bins = self.engine.size_bins(SIZES)
         noisy = self._release(np.bincount(bins, minlength=SIZES).astype(np.int64) * step, event) / step
         deviation = event.scale / step
@@ -293,25 +311,33 @@ class _Rounds:
         """The share of each word, from all units, clipped like any contribution."""
         engine, event = self.engine, self.plan.frequencies
         grid = self.clip / event.sensitivity
-        cells = engine.word_counts(np.full(engine.n_words, 1 / grid, np.float32), event.sensitivity)
+        cells = engine.word_counts(np.full(engine.n_words, 1 / grid, np.float32), event.sensitivity)  # [words]
         noisy = self._release(cells, event) * grid
         deviation = event.scale * grid
         positive = np.maximum(noisy, deviation / 2)  # a word without a clear count is taken as rare, not as absent
         self.frequencies = positive / positive.sum()
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
-        tokens = max(noisy.sum(), 1.0) / self.n_units
-        self._warn_if_hopeless(tokens)
+        surely = noisy.sum() - 2 * deviation * math.sqrt(
+            engine.n_words
+        )  # tokens within the clip, less what may be noise
+        self._warn_if_hopeless(max(surely, self.clip) / self.n_units)
 
     def _warn_if_hopeless(self, tokens_per_unit: float) -> None:
-        """An honest sentence when the noise in the last rounds' mean is larger than what it hides."""
+        """An honest sentence when the noise in the last rounds' mean may well be larger than what it hides."""
         model, n = self.model, self.model.n_rounds // 3 or 1
         multiplier = self.events[-1].scale / self.events[-1].sensitivity
         noise = multiplier * self.clip / (self.plan.rate * self.n_units * math.sqrt(n))
         signal = tokens_per_unit / (self.engine.n_words * model.n_topics)
+        if model.delta * self.n_units >= 1:
+            warnings.warn(
+                f"delta={model.delta:g} is not below one over the number of units, about {self.n_units:,.0f}: it would "
+                "allow to publish one unit as it is. Take a delta far below.",
+                stacklevel=5,
+            )
         if noise > signal:
             warnings.warn(
-                f"this will hardly give useful topics: the noise in an average cell is {noise / signal:.1f} times the "
-                f"count it hides, with about {self.n_units:,.0f} units, {self.engine.n_words:,} words, "
+                f"this will hardly give useful topics: the noise in an average cell may be {noise / signal:.2g} times "
+                f"the count it hides, with about {self.n_units:,.0f} units, {self.engine.n_words:,} words, "
                 f"{model.n_topics} topics and epsilon={model.epsilon:g}. More units, fewer words, fewer topics or a "
                 "larger epsilon would help.",
                 stacklevel=5,
@@ -332,11 +358,13 @@ class _Rounds:
             n_sweeps=model.n_sweeps,
             n_samples=min(model.n_samples, model.n_sweeps),
             word_weights=(self.word_weights / grid).astype(np.float32),
-            clip=event.sensitivity,
+            clip=event.sensitivity,  # [clip] what was charged
         )
         cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
         noisy = self._release(cells, event).reshape(engine.n_words, model.n_topics)
-        per_unit = grid / (self.word_weights * self.plan.rate * self.n_units)
+        per_unit = grid / (
+            self.word_weights * self.plan.rate * self.n_units
+        )  # [divisor] planned, never the batch's size
         mean, variance = noisy * per_unit[:, None], (event.scale * per_unit) ** 2
         self.running.move(mean, variance, number**-0.6)
         if number > model.n_rounds * 2 / 3:

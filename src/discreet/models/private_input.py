@@ -1,0 +1,47 @@
+"""What private models ask of documents before they touch them: words that tell nothing, and one user for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet._errors import InputError, WouldLeak
+from discreet._types import IntArray
+from discreet.corpus.corpus import Corpus
+
+
+def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
+    """Refuse words that were read from the private text; what must be assumed of the others."""
+    if corpus.vocabulary_from == "text":  # [public]
+        raise WouldLeak(
+            "the vocabulary was read from the private text, and a word that one person used gives that person away. "
+            "Pass a public word list (vocabulary=), or restrict the corpus to one with Corpus.restrict."
+        )
+    if corpus.vocabulary_from == "unknown":
+        return ("the columns of the matrix are taken as a public vocabulary",)
+    if corpus.vocabulary_from == "private-selection":
+        return ("the vocabulary was selected privately, and what that cost is not part of these numbers",)
+    return ()
+
+
+def check_groups(given: Any, corpus: Corpus) -> IntArray | None:
+    """A number for the user of each document, or None. Messages tell no number of documents: logs may keep them."""
+    if given is None and corpus.groups is None:
+        return None
+    ids = np.asarray(corpus.groups if given is None else given, dtype=object)
+    if ids.shape != (corpus.n_documents,):
+        raise InputError("groups must hold exactly one user id for each document. Pass one value a row of X, in order.")
+    if any(_is_missing(one) for one in ids.tolist()):  # [id]
+        raise InputError(
+            "groups has missing or blank user ids, and documents that share one would count as one user's. "
+            "Give each document without a user an id of its own."
+        )
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(one, len(numbers)) for one in ids.tolist()], np.int64)
+
+
+def _is_missing(one: Any) -> bool:
+    if isinstance(one, str):
+        return not one.strip()
+    return one is None or str(one) in ("nan", "NaT", "<NA>")
