@@ -302,10 +302,13 @@ KILLED = """
 
     random.seed(7)
     for _ in range(times):
+        before, patience = os.fstat(noise).st_size, time.monotonic() + 30
         pid = os.fork()
         if pid == 0:
             child()
         if mode == "any time":
+            while os.fstat(noise).st_size == before and time.monotonic() < patience:
+                time.sleep(0.001)  # until the child is at work, however busy the machine
             time.sleep(random.uniform(0, 0.02))
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -336,7 +339,7 @@ def test_a_run_killed_at_any_point_leaves_the_budget_charged(
     if charged is not None:
         assert (found, drawn) == (charged, 1)
     else:
-        assert drawn > times / 3  # the killing did not come before anything happened
+        assert drawn >= times  # the killing did not come before anything happened
         assert found - drawn <= times
 
 
