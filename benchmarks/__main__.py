@@ -15,6 +15,7 @@ from discreet import DataNotFound
 NAMES = (
     "startup",
     "random_stream",
+    "noise",
     "scaling",
     "memory",
     "threads",
@@ -45,7 +46,7 @@ def main() -> int:
         started = time.perf_counter()
         try:
             measurement.main(quick=options.quick)
-        except DataNotFound as error:
+        except (DataNotFound, ModuleNotFoundError) as error:
             skip(name, error)
         print(f"  ({time.perf_counter() - started:.0f} s)")
     skipped = f"; not measured: {', '.join(SKIPPED)}" if SKIPPED else ""

@@ -95,7 +95,7 @@ def main(quick: bool = False) -> bool:
     )
     line("speed-ups, K=50", "draw, count", "whole sweep", "empty loop")
     for name, corpus in sets:
-        found = speed_ups(corpus, 6.0 if quick else 40.0)
+        found = speed_ups(corpus, 4.0 if quick else 40.0)
         if not found:
             skip(f"{name} on two threads", "the second core was never free")
             continue

@@ -51,7 +51,7 @@ def main(quick: bool = False) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # two workers do not repeat their results
         for n_topics in TOPICS[1::2] if quick else TOPICS:
-            one, two, rival_one, rival_two = rates(corpus, n_topics, 2.0 if quick else 12.0)
+            one, two, rival_one, rival_two = rates(corpus, n_topics, 2.0 if quick else 8.0)
             ratio = max(one, two) / max(rival_one, rival_two)
             line(n_topics, one, two, rival_one, rival_two, one / rival_one, ratio)
 
