@@ -72,7 +72,7 @@ def main(quick: bool = False) -> bool:
             for n_sweeps in SWEEPS[:1] if quick else SWEEPS:
                 while chain.number < n_sweeps:
                     chain.sweep()
-                pair = chain.times(3 if quick else 7)
+                pair = chain.times(3 if quick else 15)
                 worst = max(worst, pair[chain.rule] / min(pair))
                 found += pair
             line(n_topics, *found, "sparse" if chain.rule else "dense")

@@ -207,7 +207,7 @@ def test_what_is_promised_is_what_was_asked_and_charged(corpus, epsilon):
     assert promise.relation is Relation.ADD_REMOVE
     assert model.ledger_.spent().epsilon == pytest.approx(promise.epsilon, rel=1e-9)
     rates = {e.event.sampling_rate for e in model.ledger_.entries}
-    assert rates == {1.0, np.ceil(0.16 * 2**32) / 2**32}
+    assert rates == {1.0, np.ceil(model.sampling_rate * 2**32) / 2**32}
     assert all(e.event.sensitivity >= 1 for e in model.ledger_.entries)
 
 
