@@ -4,14 +4,17 @@ Drawing and counting all topics (``ThreadEngine.sweep`` and ``count``) with one 
 loop that touches no memory and goes through the same pool in the same pieces. All take turns in batches of half a
 second. On a shared machine the second core is often not there, so only batches count during which other processes used
 next to nothing, by the system's own books: a batch is not chosen by anything that is measured in it. A speed-up is the
-median with one thread over the median with two. Beside it, without a verdict, the same for a model's whole sweep, which
-also turns counts into weights.
+median with one thread over the median with two; the verdict is on that, the fastest of each are printed below it.
+Without a verdict: a model's whole sweep, which also turns counts into weights; and a full loop, which touches no memory
+either but keeps the core's arithmetic busy, as a sweep does. The empty loop waits most of the time, so it does not
+notice when two cores of a virtual machine share one real core; the full loop does.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
@@ -41,6 +44,20 @@ def spin(n: int) -> int:
     return x
 
 
+@numba.njit(nogil=True)
+def work(n: int) -> int:
+    """Eight chains that do not wait for each other."""
+    a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    e, f, g, h = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
+    left, right = np.uint64(13), np.uint64(7)
+    for _ in range(n):
+        a, b, c, d = a ^ a << left, b ^ b << left, c ^ c << left, d ^ d << left
+        e, f, g, h = e ^ e << left, f ^ f << left, g ^ g << left, h ^ h << left
+        a, b, c, d = a ^ a >> right, b ^ b >> right, c ^ c >> right, d ^ d >> right
+        e, f, g, h = e ^ e >> right, f ^ f >> right, g ^ g >> right, h ^ h >> right
+    return a + b + c + d + e + f + g + h
+
+
 class Sweeps:
     """Training as a model does it, without the model."""
 
@@ -62,26 +79,31 @@ class Sweeps:
         done = time.perf_counter()
         return done - ready, done - started
 
-    def loop(self, steps: int) -> float:
-        """Seconds of the empty loop."""
+    def loop(self, body: Callable[[int], int], steps: int) -> float:
+        """Seconds of an empty or full loop."""
         pieces = PIECES * self.engine.n_threads if self.engine.n_threads > 1 else 1
-        return seconds(lambda: self.engine._share(lambda thread, piece: spin(steps // pieces), pieces))
+        return seconds(lambda: self.engine._workers.share(lambda thread, piece: body(steps // pieces), pieces))
 
 
-def speed_ups(corpus: Corpus, budget: float) -> list[float]:
-    """Of drawing and counting, of a whole sweep, and of the loop; nothing if the machine was never ours."""
+def speed_ups(corpus: Corpus, budget: float) -> list[list[float]]:
+    """Of drawing and counting, a whole sweep, the empty and the full loop: by medians, and by the fastest.
+
+    Nothing if the machine was never ours.
+    """
     one, two = Sweeps(corpus, 1), Sweeps(corpus, 2)
     for _ in range(BURN_IN):
         one()
         two()
-    spin(1)
-    steps = int(1e7 * best(one) / best(lambda: spin(10**7)))  # as long as a sweep
+    loops = []
+    for body in (spin, work):
+        body(1)
+        loops.append((body, int(1e6 * best(one) / best(lambda body=body: body(10**6)))))  # as long as a sweep
     kept, n_kept, stop = [], 0, time.perf_counter() + budget
     while n_kept < ENOUGH and time.perf_counter() < stop:
         rounds, before = [], ticks()
         end = time.perf_counter() + BATCH
         while time.perf_counter() < end:
-            rounds.append([*one(), one.loop(steps), *two(), two.loop(steps)])
+            rounds.append([x for s in (one, two) for x in (*s(), *(s.loop(*loop) for loop in loops))])
         if others_share(before, ticks()) <= OTHERS:
             kept += rounds
             n_kept += 1
@@ -89,8 +111,7 @@ def speed_ups(corpus: Corpus, budget: float) -> list[float]:
             time.sleep(BATCH / 2)  # let the others get on with it
     if not kept:
         return []
-    found = np.median(kept, axis=0)
-    return (found[:3] / found[3:]).tolist()
+    return [(found[:4] / found[4:]).tolist() for found in (np.median(kept, axis=0), np.min(kept, axis=0))]
 
 
 def ticks() -> tuple[float, float, float]:
@@ -111,14 +132,16 @@ def main(quick: bool = False) -> bool:
         nips=lambda: uci_split("nips")[0],
         arxiv=lambda: every(arxiv(), 5_000),
     )
-    line("speed-ups, K=50", "draw, count", "whole sweep", "empty loop")
+    line("speed-ups, K=50", "draw, count", "whole sweep", "empty loop", "full loop")
     for name, corpus in sets:
         found = speed_ups(corpus, 5.0 if quick else 40.0)
         if not found:
             skip(f"{name} on two threads", "other processes used the machine all the time")
             continue
-        line(name, *found)
-        holds &= verdict(f"{name}: speed-up over that of an empty loop", found[0] / found[2], 0.9, at_least=True)
+        usual, fastest = found
+        line(f"{name}, medians", *usual)
+        line(f"{name}, fastest", *fastest)
+        holds &= verdict(f"{name}: speed-up over that of an empty loop", usual[0] / usual[2], 0.9, at_least=True)
     return holds
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads import count_threads
+from discreet.engines.workers import Workers
 
 PIECE = 64
 """Documents in one piece of work."""
@@ -23,9 +22,10 @@ MAX_STEPS = 500
 
 def each_piece(n_documents: int, work: Callable[[int, int], None], n_threads: int | None) -> None:
     """Call ``work(first, last)`` for pieces that cover all documents."""
+    workers = Workers(n_threads)
     starts = range(0, n_documents, PIECE)
-    with ThreadPoolExecutor(count_threads(n_threads)) as pool:
-        list(pool.map(lambda first: work(first, min(first + PIECE, n_documents)), starts))
+    workers.share(lambda _, i: work(starts[i], min(starts[i] + PIECE, n_documents)), len(starts))
+    workers.close()
 
 
 def mixtures(topics: FloatArray, alpha: FloatArray, corpus: Corpus, n_threads: int | None = None) -> FloatArray:

@@ -7,16 +7,15 @@ sweeps a round add up to long chains. A unit's data leaves this engine only in i
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads import ThreadEngine, count_threads
+from discreet.engines.workers import Workers
 from discreet.kernels.contributions import add_contributions
-from discreet.kernels.counts import padded
+from discreet.kernels.counts import first_topics, padded
+from discreet.kernels.shuffle import shuffle_documents
 from discreet.kernels.slots import aligned
 from discreet.kernels.sweep import dense_scratch, sweep_dense
 
@@ -46,30 +45,48 @@ class RoundEngine:
         units = unit_numbers(groups, corpus.n_documents)
         by_unit = np.argsort(units, kind="stable")
         documents = corpus[by_unit]
-        slots = ThreadEngine(documents, n_topics, key, 1)  # secret order, first topics that read no word
-        slots.draw_first_topics()
+        words, topics = self._in_slots(documents)
         self.n_units = int(units.max(initial=-1)) + 1
         unit_of_document = units[by_unit]
         # [cap] before anything else is done with a unit
         kept = _within_cap(documents.offsets, unit_of_document, self.n_units, max_tokens)
-        self.words: Int32Array = slots.words[kept]
-        self.topics: UInt16Array = slots.topics[kept]
+        self.words: Int32Array = words[kept]
+        self.topics: UInt16Array = topics[kept]
         self.offsets = np.concatenate([[0], np.cumsum(kept)])[documents.offsets]
         self.first_document = np.searchsorted(unit_of_document, np.arange(self.n_units + 1))
-        self.n_threads = count_threads(n_threads)
-        self._pool = ThreadPoolExecutor(self.n_threads)
+        self._workers = Workers(n_threads)
+        self.n_threads = self._workers.n_threads
         self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
         self._tally = [np.zeros(self.n_words * self.width, np.int32) for _ in range(self.n_threads)]
         self._n_sweeps = 0
 
+    def _in_slots(self, documents: Corpus) -> tuple[Int32Array, UInt16Array]:
+        """Tokens in a secret order within each document, and first topics that read no word."""
+        words, topics = documents.words.copy(), np.zeros(documents.n_tokens, np.uint16)
+        _, bits, slots = dense_scratch(self.width)
+        first, order = np.uint32(Purpose.FIRST_TOPICS), np.uint32(Purpose.TOKEN_ORDER)
+        shuffle_documents(words, documents.offsets, self.key.words, order, np.uint32(0))
+        everything = (documents.offsets, topics, 0, documents.n_documents, self.n_topics)
+        first_topics(*everything, self.key.words, first, np.uint32(0), bits, slots)
+        return words, topics
+
     def close(self) -> None:
         """End the threads."""
-        self._pool.shutdown()
+        self._workers.close()
 
-    def coins(self, round_number: int, threshold: int) -> BoolArray:
-        """Which units take part: each with probability ``threshold`` / 2^32, by its own secret coin of this round."""
+    def coins(self, round_number: int, threshold: int | IntArray) -> BoolArray:
+        """Which units take part: each with probability ``threshold`` / 2^32, by its own secret coin of this round.
+
+        An array holds a threshold for each unit, made of its own data and of what was released, and nothing else.
+        """
         bits = self.key.bits(Purpose.INCLUSION, round_number, 0, self.n_units)  # [coin] one of each unit, in each round
-        return bits < threshold if threshold < 2**32 else np.ones(self.n_units, bool)
+        return np.asarray(bits < np.asarray(threshold, np.int64))
+
+    def shares(self, cells: BoolArray) -> FloatArray:
+        """For each unit, the share of its tokens whose word and topic are marked in ``cells``, word × topic."""
+        marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # [own] a unit's own tokens only
+        ends = self.offsets[self.first_document]
+        return np.asarray(np.diff(marked[ends]) / np.maximum(np.diff(ends), 1))
 
     def size_bins(self, n_bins: int) -> IntArray:
         """For each unit, the bin of the norm of its word counts: 4·log₂ of it, rounded down, within the bins."""
@@ -122,13 +139,13 @@ class RoundEngine:
             self._n_sweeps += 1
             number = np.uint32(self._n_sweeps)
 
-            def draw(thread: int, number: np.uint32 = number) -> None:
-                first, last = document_cuts[thread], document_cuts[thread + 1]
+            def draw(thread: int, piece: int, number: np.uint32 = number) -> None:
+                first, last = document_cuts[piece], document_cuts[piece + 1]
                 tables = (weights, alpha32, self.key.words, np.uint32(Purpose.SWEEP), number)
                 # [local] a document's topics from its own tokens, its own counts and the released table
                 sweep_dense(words, offsets, topics, first, last, *tables, *self._scratch[thread])
 
-            list(self._pool.map(draw, range(self.n_threads)))
+            self._workers.share(draw, self.n_threads)
             if sweep >= n_sweeps - n_samples:
                 samples[sweep - n_sweeps + n_samples] = topics
         if n_sweeps == 0:
@@ -136,13 +153,13 @@ class RoundEngine:
         self.topics[tokens] = topics
         parts = [np.zeros(self.n_words * self.width, np.int64) for _ in range(self.n_threads)]
 
-        def contribute(thread: int) -> None:
+        def contribute(thread: int, piece: int) -> None:
             add_contributions(
                 words,
                 samples.ravel(),
                 offsets[document_ends],  # [unit] all documents of a unit are clipped as one
-                unit_cuts[thread],
-                unit_cuts[thread + 1],
+                unit_cuts[piece],
+                unit_cuts[piece + 1],
                 self.width,
                 word_weights,
                 clip,
@@ -150,7 +167,7 @@ class RoundEngine:
                 parts[thread],
             )
 
-        list(self._pool.map(contribute, range(self.n_threads)))
+        self._workers.share(contribute, self.n_threads)
         for part in parts[1:]:
             parts[0] += part
         return parts[0]

@@ -7,16 +7,15 @@ model's business.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, UInt16Array
+from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
+from discreet.engines.workers import Workers
 from discreet.kernels.counts import (
     alpha_statistics,
     count_topics,
@@ -26,7 +25,7 @@ from discreet.kernels.counts import (
     topic_totals,
 )
 from discreet.kernels.lanes import LANES
-from discreet.kernels.shuffle import shuffle_documents
+from discreet.kernels.shuffle import gather_documents, shuffle_documents
 from discreet.kernels.slots import aligned
 from discreet.kernels.sparse import smooth_sums, sparse_scratch, sweep_sparse
 from discreet.kernels.sweep import dense_scratch, sweep_dense
@@ -39,19 +38,11 @@ SPARSE_FROM = 384
 (``benchmarks/dense_or_sparse.py``)."""
 
 PIECES = 2
-"""Pieces of work for each thread: a core that others slow down takes fewer. Each piece ends with idle slots, so few."""
+"""Pieces of work for each thread: a core that others slow down takes fewer. Each piece ends with idle slots, so few.
+Documents lie longest first, so that the last to start are short and few slots wait for long."""
 
 _SMALL = 1 << 18
 """Cells below which a second thread does not pay for starting it."""
-
-
-def count_threads(n_threads: int | None) -> int:
-    """All cores for None."""
-    if n_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_threads < 1:
-        raise InputError(f"n_threads must be at least 1; found {n_threads}. Leave it out to use every core.")
-    return int(n_threads)
 
 
 class ThreadEngine:
@@ -73,27 +64,32 @@ class ThreadEngine:
         self.n_documents = corpus.n_documents
         self.n_tokens = corpus.n_tokens
         self.key = key
-        self.offsets = corpus.offsets
+        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_longest_first(corpus)])])
+        self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus)
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
         self.sparse = self.width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
+        self._counts: list[Int32Array] = []  # a table of each thread
+        self._total: Int32Array | None = None  # their sum, until topics change
         self.use_threads(n_threads)
 
     def _in_slots(self, corpus: Corpus) -> Int32Array:
         """The tokens of each document in a secret order: a count matrix has them in word order, which tells words."""
-        words: Int32Array = corpus.words.copy()
-        shuffle_documents(words, corpus.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
+        words: Int32Array = np.empty(self.n_tokens, np.int32)
+        gather_documents(corpus.words, corpus.offsets, _longest_first(corpus), words)
+        shuffle_documents(words, self.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
         return words
 
     def holds(self, corpus: Corpus) -> bool:
         """Is this the corpus that the engine was made with?"""
-        same_shape = corpus.n_words == self.n_words and np.array_equal(corpus.offsets, self.offsets)
+        lengths = corpus.lengths[_longest_first(corpus)]
+        same_shape = corpus.n_words == self.n_words and np.array_equal(lengths, np.diff(self.offsets))
         return same_shape and np.array_equal(self._in_slots(corpus), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
         """Share the documents out, by tokens, to this many threads."""
-        self.n_threads = count_threads(n_threads)
-        self._pool = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
+        self._workers = Workers(n_threads)
+        self.n_threads = self._workers.n_threads
         n_pieces = PIECES * self.n_threads if self.n_threads > 1 else 1
         self._cuts = np.searchsorted(self.offsets, np.linspace(0, self.n_tokens, n_pieces + 1))
         self._cuts[0], self._cuts[-1] = 0, self.n_documents
@@ -103,20 +99,7 @@ class ThreadEngine:
             self._smooth = np.empty(self.n_words * self.width // LANES, np.float32)
         else:
             self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
-        self._counts: list[Int32Array] = []
-
-    def _share(self, work: Callable[[int, int], None], n_pieces: int) -> None:
-        """Call ``work(thread, piece)`` for every piece; a thread that is done takes the next piece."""
-        pieces = iter(range(n_pieces))
-
-        def run(thread: int) -> None:
-            for piece in pieces:  # next() holds Python's lock: each piece goes to one thread
-                work(thread, piece)
-
-        if self._pool is None or n_pieces == 1:
-            run(0)
-        else:
-            list(self._pool.map(run, range(self.n_threads)))
+        self.drop_counts()
 
     # --- topics -----------------------------------------------------------------------------------------------------
 
@@ -127,6 +110,7 @@ class ThreadEngine:
         first_topics(
             self.offsets, self.topics, 0, self.n_documents, self.n_topics, self.key.words, purpose, sweep, bits, slots
         )
+        self._total = None
 
     def sweep(self, weights: Float32Array, alpha: FloatArray, number: int) -> None:
         """Draw every topic anew from p(k) ∝ weights[w, k] · (n[d, k] + alpha[k]). No number twice under one key."""
@@ -140,33 +124,43 @@ class ThreadEngine:
             tables = (weights, alpha32, self._smooth)
         kernel: Callable[..., None] = sweep_sparse if self.sparse else sweep_dense
 
-        def work(thread: int, piece: int) -> None:
+        def draw(thread: int, piece: int) -> None:
             first, last = self._cuts[piece], self._cuts[piece + 1]
             kernel(*documents, first, last, *tables, self.key.words, purpose, sweep, *self._scratch[thread])
 
-        self._share(work, len(self._cuts) - 1)
+        self._draw_and_count(draw)
 
     def count(self) -> Int32Array:
-        """Exact topic counts, flat word × width. The array is the engine's own and changes with the next count."""
-        if not self._counts:
-            self._counts = [np.zeros(self.n_words * self.width, np.int32) for _ in range(self.n_threads)]
+        """Exact topic counts, flat word × width. The array is the engine's own and changes with the next sweep."""
+        if self._total is None:
+            self._draw_and_count(lambda thread, piece: None)
+        assert self._total is not None
+        return self._total
 
-        for part in self._counts:
-            part[:] = 0
+    def _draw_and_count(self, draw: Callable[[int, int], None]) -> None:
+        """Draw the topics of each piece, and count them while they are in the core's cache."""
+        self._total = None  # also if we are interrupted
+        if not self._counts:
+            self._counts = [np.empty(self.n_words * self.width, np.int32) for _ in range(self.n_threads)]
+        begun: set[int] = set()
 
         def work(thread: int, piece: int) -> None:
+            draw(thread, piece)
+            if thread not in begun:
+                begun.add(thread)
+                self._counts[thread][:] = 0
             first, last = self.offsets[self._cuts[piece]], self.offsets[self._cuts[piece + 1]]
             count_topics(self.words, self.topics, first, last, self.width, self._counts[thread])
 
-        self._share(work, len(self._cuts) - 1)
-        total = self._counts[0]
-        for part in self._counts[1:]:
+        self._workers.share(work, len(self._cuts) - 1)
+        total, *others = (self._counts[thread] for thread in sorted(begun))
+        for part in others:
             total += part
-        return total
+        self._total = total
 
     def drop_counts(self) -> None:
         """Give the memory of the counts back; the next count makes it anew."""
-        self._counts = []
+        self._counts, self._total = [], None
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
@@ -197,11 +191,11 @@ class ThreadEngine:
     def _each_share_of_words(self, work: Callable[[int, int], None]) -> None:
         n_pieces = 1 if self.n_words * self.width < _SMALL else PIECES * self.n_threads
         cuts = [self.n_words * piece // n_pieces for piece in range(n_pieces + 1)]
-        self._share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
+        self._workers.share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
 
     def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
         """Numerators and denominator of Minka's fixed point, in eight fixed shares: threads do not change the sum."""
-        cuts = [self.n_documents * share // 8 for share in range(9)]
+        cuts = np.searchsorted(self.offsets, np.linspace(0, self.n_tokens, 9))
         numerators = np.zeros((8, self.n_topics))
 
         denominators = np.zeros(8)
@@ -211,5 +205,10 @@ class ThreadEngine:
                 self.offsets, self.topics, cuts[piece], cuts[piece + 1], alpha, numerators[piece]
             )
 
-        self._share(work, 8)
+        self._workers.share(work, 8)
         return numerators.sum(axis=0), float(denominators.sum())
+
+
+def _longest_first(corpus: Corpus) -> IntArray:
+    """An order that reads lengths and no word."""
+    return np.argsort(-corpus.lengths, kind="stable")

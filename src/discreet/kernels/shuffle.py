@@ -1,4 +1,4 @@
-"""A secret order of the tokens within each document."""
+"""Documents in another order, and a secret order of the tokens within each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from discreet._types import Int32Array, IntArray, UInt32Array
 from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import LANES
 from discreet.kernels.stream import GROUP, fill_document
+
+
+@kernel
+def gather_documents(words: Int32Array, offsets: IntArray, order: IntArray, out: Int32Array) -> None:
+    """The tokens of the documents ``order``, one document after another."""
+    place = 0
+    for d in order:
+        for i in range(offsets[d], offsets[d + 1]):
+            out[place] = words[i]
+            place += 1
 
 
 @kernel

@@ -1,0 +1,51 @@
+"""Threads that share pieces of work. The caller is one of them: each sleeping thread that is woken costs time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+
+from discreet._errors import InputError
+
+
+def count_threads(n_threads: int | None) -> int:
+    """All cores for None."""
+    if n_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_threads < 1:
+        raise InputError(f"n_threads must be at least 1; found {n_threads}. Leave it out to use every core.")
+    return int(n_threads)
+
+
+class Workers:
+    """``n_threads`` threads, the caller's own included. Work runs side by side only where it leaves Python's lock."""
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.n_threads = count_threads(n_threads)
+        self._others = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
+
+    def share(self, work: Callable[[int, int], None], n_pieces: int) -> None:
+        """Call ``work(thread, piece)`` for every piece; a thread that is done takes the next piece."""
+        pieces = iter(range(n_pieces))
+
+        def run(thread: int) -> None:
+            for piece in pieces:  # next() holds Python's lock: each piece goes to one thread
+                work(thread, piece)
+
+        helping = min(self.n_threads, n_pieces) - 1
+        if self._others is None or helping < 1:
+            run(0)
+            return
+        others = [self._others.submit(run, thread) for thread in range(1, helping + 1)]
+        try:
+            run(0)
+        finally:
+            wait(others)  # also after Ctrl-C: nobody writes into the caller's arrays behind its back
+        for other in others:
+            other.result()
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._others is not None:
+            self._others.shutdown()
