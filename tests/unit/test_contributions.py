@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from discreet.kernels import contributions
-from discreet.kernels.contributions import LARGEST_CLIP, TRIES, add_contributions
+from discreet.kernels.contributions import LARGEST_CLIP, TRIES, add_contributions, contribution_scratch
 
 WIDTH = 16
 
@@ -39,10 +39,11 @@ def units(seed, n_units=9, n_words=12, n_samples=3, mean=20):
 
 def run(kernel, given, weights, clip, first=0, last=None):
     """What ``kernel`` adds to a table of zeros; it must leave its tally as it found it."""
-    tally, out = np.zeros(given.n_words * WIDTH, np.int32), np.zeros(given.n_words * WIDTH, np.int64)
+    size = given.n_words * WIDTH
+    tally, out = contribution_scratch(given.n_words, WIDTH, given.samples.size), np.zeros(size, np.int64)
     last = len(given.ends) if last is None else last
     kernel(given.words, given.samples.ravel(), given.ends, first, last, WIDTH, weights, clip, tally, out)
-    assert not tally.any()
+    assert not tally[:size].any()
     return out
 
 

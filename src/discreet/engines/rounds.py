@@ -7,13 +7,17 @@ sweeps a round add up to long chains. A unit's data leaves this engine only in i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
+from discreet.engines.threads import PIECES
 from discreet.engines.workers import Workers
-from discreet.kernels.contributions import add_contributions
+from discreet.kernels.contributions import add_contributions, contribution_scratch, copy_documents, keep_topics
 from discreet.kernels.counts import first_topics, padded
 from discreet.kernels.shuffle import shuffle_documents
 from discreet.kernels.slots import aligned
@@ -57,7 +61,6 @@ class RoundEngine:
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
         self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
-        self._tally = [np.zeros(self.n_words * self.width, np.int32) for _ in range(self.n_threads)]
         self._n_sweeps = 0
 
     def _in_slots(self, documents: Corpus) -> tuple[Int32Array, UInt16Array]:
@@ -74,6 +77,14 @@ class RoundEngine:
         """End the threads."""
         self._workers.close()
 
+    def state(self) -> dict[str, AnyArray]:
+        """For a checkpoint: every token and its topic. Private."""
+        return {"slot_words": self.words, "slot_topics": self.topics}
+
+    def restore(self, saved: Mapping[str, AnyArray]) -> None:
+        """Go on where the engine of an interrupted run was; its documents are those of this one (`fingerprint`)."""
+        self.words, self.topics = saved["slot_words"], saved["slot_topics"]
+
     def coins(self, round_number: int, threshold: int | IntArray) -> BoolArray:
         """Which units take part: each with probability ``threshold`` / 2^32, by its own secret coin of this round.
 
@@ -84,7 +95,7 @@ class RoundEngine:
 
     def shares(self, cells: BoolArray) -> FloatArray:
         """For each unit, the share of its tokens whose word and topic are marked in ``cells``, word × topic."""
-        marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # [own] a unit's own tokens only
+        marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # running, so each unit sees its own
         ends = self.offsets[self.first_document]
         return np.asarray(np.diff(marked[ends]) / np.maximum(np.diff(ends), 1))
 
@@ -102,8 +113,8 @@ class RoundEngine:
         """The clipped word counts of all units, added up, in steps of the grid."""
         everything = np.zeros(self.words.size, np.uint16)
         out = np.zeros(self.n_words, np.int64)
-        tally = np.zeros(self.n_words, np.int32)
         ends = self.offsets[self.first_document[1:]]
+        tally = contribution_scratch(self.n_words, 1, int(np.diff(ends, prepend=0).max(initial=0)))
         add_contributions(self.words, everything, ends, 0, self.n_units, 1, word_weights, clip, tally, out)
         return out
 
@@ -123,62 +134,95 @@ class RoundEngine:
         ``word_weights`` and ``clip`` are in steps too (see :func:`add_contributions`); the topics after each of the
         last ``n_samples`` sweeps are averaged. Without sweeps (``n_sweeps=0``) the topics are taken as they are.
         """
-        unit_documents = np.diff(self.first_document)[included]
-        chosen = np.flatnonzero(np.repeat(included, np.diff(self.first_document)))
-        lengths = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
-        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
-        document_ends = np.cumsum(unit_documents)
-        words, topics = self.words[tokens], self.topics[tokens]
-        samples = np.empty((n_samples, len(tokens)), np.uint16)
-        unit_cuts, document_cuts = self._share(offsets[document_ends], document_ends)
+        batch = self._batch(included)
+        samples = np.empty((n_samples, batch.offsets[-1]), np.uint16)
         alpha32 = aligned(self.width, np.float32)
         alpha32[: self.n_topics] = alpha
-        for sweep in range(n_sweeps):
-            self._n_sweeps += 1
-            number = np.uint32(self._n_sweeps)
-
-            def draw(thread: int, piece: int, number: np.uint32 = number) -> None:
-                first, last = document_cuts[piece], document_cuts[piece + 1]
-                tables = (weights, alpha32, self.key.words, np.uint32(Purpose.SWEEP), number)
-                # [local] a document's topics from its own tokens, its own counts and the released table
-                sweep_dense(words, offsets, topics, first, last, *tables, *self._scratch[thread])
-
-            self._workers.share(draw, self.n_threads)
-            if sweep >= n_sweeps - n_samples:
-                samples[sweep - n_sweeps + n_samples] = topics
-        if n_sweeps == 0:
-            samples[:] = topics
-        self.topics[tokens] = topics
+        numbers = [np.uint32(self._n_sweeps + 1 + sweep) for sweep in range(n_sweeps)]
+        self._n_sweeps += n_sweeps
         parts = [np.zeros(self.n_words * self.width, np.int64) for _ in range(self.n_threads)]
+        tallies = [contribution_scratch(self.n_words, self.width, n_samples * batch.longest) for _ in parts]
 
-        def contribute(thread: int, piece: int) -> None:
+        def work(thread: int, piece: int) -> None:
+            """All of the round for some units: they do not see each other, so no step waits for other pieces."""
+            first, last = batch.cuts[piece], batch.cuts[piece + 1]
+            start, stop = batch.first_document[first], batch.first_document[last]  # documents
+            tokens = slice(batch.offsets[start], batch.offsets[stop])
+            copy_documents(self.words, self.topics, batch.starts, batch.offsets, start, stop, batch.words, batch.topics)
+            for sweep, number in enumerate(numbers):
+                sweep_dense(  # [local] a document's topics from its own tokens, its own counts and the released table
+                    batch.words,
+                    batch.offsets,
+                    batch.topics,
+                    start,
+                    stop,
+                    weights,
+                    alpha32,
+                    self.key.words,
+                    np.uint32(Purpose.SWEEP),
+                    number,
+                    *self._scratch[thread],
+                )
+                if sweep >= n_sweeps - n_samples:
+                    samples[sweep - n_sweeps + n_samples, tokens] = batch.topics[tokens]
+            if not numbers:
+                samples[:, tokens] = batch.topics[tokens]
+            keep_topics(batch.topics, batch.starts, batch.offsets, start, stop, self.topics)
             add_contributions(
-                words,
+                batch.words,
                 samples.ravel(),
-                offsets[document_ends],  # [unit] all documents of a unit are clipped as one
-                unit_cuts[piece],
-                unit_cuts[piece + 1],
+                batch.token_ends,  # [unit] all documents of a unit are clipped as one
+                first,
+                last,
                 self.width,
                 word_weights,
                 clip,
-                self._tally[thread],
+                tallies[thread],
                 parts[thread],
             )
 
-        self._workers.share(contribute, self.n_threads)
+        self._workers.share(work, len(batch.cuts) - 1)
         for part in parts[1:]:
             parts[0] += part
         return parts[0]
 
-    def _share(self, token_ends: IntArray, document_ends: IntArray) -> tuple[IntArray, IntArray]:
-        """Units, and the same in documents, for each thread, by tokens; a unit stays whole."""
-        total = token_ends[-1] if len(token_ends) else 0
-        units = np.searchsorted(token_ends, np.linspace(0, total, self.n_threads + 1), side="left")
-        units[0], units[-1] = 0, len(token_ends)
-        documents = np.concatenate([[0], document_ends])[units]
-        return units, documents
+    def _batch(self, included: BoolArray) -> _Batch:
+        """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""
+        per_unit = np.diff(self.first_document)
+        chosen = np.flatnonzero(np.repeat(included, per_unit))
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])])
+        offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
+        first_document = np.concatenate([[0], np.cumsum(per_unit[included])])
+        ends = offsets[first_document]
+        n_pieces = PIECES * self.n_threads if self.n_threads > 1 else 1
+        cuts = np.searchsorted(ends[1:], np.linspace(0, ends[-1], n_pieces + 1), side="left")
+        cuts[0], cuts[-1] = 0, len(ends) - 1
+        return _Batch(
+            starts=self.offsets[chosen],
+            offsets=offsets,
+            first_document=first_document,
+            token_ends=ends[1:],
+            cuts=cuts,
+            longest=int(np.diff(ends).max(initial=0)),
+            words=np.empty(offsets[-1], np.int32),
+            topics=np.empty(offsets[-1], np.uint16),
+        )
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The documents of one round's units, copied together: sweeps want them in one piece of memory."""
+
+    starts: IntArray
+    """Where each document lies in the engine."""
+    offsets: IntArray
+    first_document: IntArray
+    token_ends: IntArray
+    cuts: IntArray
+    """Pieces, in units."""
+    longest: int
+    words: Int32Array
+    topics: UInt16Array
 
 
 def _within_cap(offsets: IntArray, unit_of_document: IntArray, n_units: int, max_tokens: int) -> BoolArray:

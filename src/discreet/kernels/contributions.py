@@ -16,6 +16,40 @@ TRIES = 4
 """How often a unit is shrunk before it is left out. One is nearly always enough."""
 
 
+def contribution_scratch(n_words: int, width: int, n_cells: int) -> Int32Array:
+    """Working memory of one thread: a word × width table, and the places of up to ``n_cells`` cells of one unit."""
+    return np.zeros(n_words * width + 2 * n_cells, np.int32)
+
+
+@bare_kernel
+def copy_documents(
+    words: Int32Array,
+    topics: UInt16Array,
+    starts: IntArray,
+    offsets: IntArray,
+    first: Int,
+    last: Int,
+    out_words: Int32Array,
+    out_topics: UInt16Array,
+) -> None:
+    """Documents ``first`` to ``last - 1`` of a batch: from ``starts[d]`` on, to ``offsets[d]`` on."""
+    for d in range(first, last):
+        shift = starts[d] - offsets[d]
+        for i in range(offsets[d], offsets[d + 1]):
+            out_words[i], out_topics[i] = words[i + shift], topics[i + shift]
+
+
+@bare_kernel
+def keep_topics(
+    topics: UInt16Array, starts: IntArray, offsets: IntArray, first: Int, last: Int, out: UInt16Array
+) -> None:
+    """Topics of a batch back to where its documents came from."""
+    for d in range(first, last):
+        shift = starts[d] - offsets[d]
+        for i in range(offsets[d], offsets[d + 1]):
+            out[i + shift] = topics[i]
+
+
 @bare_kernel
 def add_contributions(
     words: Int32Array,
@@ -40,54 +74,50 @@ def add_contributions(
     it: their squares are added up as integers, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
     tries, or if anything is negative or not finite, it contributes nothing. No float is made a whole number before it
     is known to lie between 0 and clip + 1, nor is a sum of squares that has passed the limit added to: both could wrap
-    round to something that looks small. ``tally`` is a word × width of zeros, before and after.
+    round to something that looks small. ``tally`` comes from :func:`contribution_scratch`; its table is zero before and
+    after.
     """
     n_tokens = words.shape[0]
     n_samples = samples.shape[0] // max(n_tokens, 1)
     usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
     limit = np.int64(math.floor(clip * clip)) if usable else np.int64(-1)
+    cells = word_weights.shape[0] * width  # behind the table: the cells of the unit, then their words
+    its_words = cells + (tally.shape[0] - cells) // 2
     for unit in range(first, last):
         start = unit_ends[unit - 1] if unit > 0 else 0
         stop = unit_ends[unit]
-        for r in range(n_samples):
-            for i in range(start, stop):
-                tally[words[i] * width + samples[r * n_tokens + i]] += np.int32(1)
-        squares = 0.0  # a cell that has been seen is marked by its sign
-        for r in range(n_samples):
-            for i in range(start, stop):
-                cell = words[i] * width + samples[r * n_tokens + i]
-                count = tally[cell]
-                if count > 0:
-                    value = word_weights[words[i]] * (count / n_samples)
-                    squares += value * value
-                    tally[cell] = -count
+        n_cells = 0
+        for i in range(start, stop):
+            row = words[i] * width
+            for r in range(n_samples):
+                cell = row + samples[r * n_tokens + i]
+                if tally[cell] == 0:
+                    tally[cells + n_cells] = cell
+                    tally[its_words + n_cells] = words[i]
+                    n_cells += 1
+                tally[cell] += np.int32(1)
+        squares = 0.0
+        for j in range(n_cells):
+            value = word_weights[tally[its_words + j]] * (tally[tally[cells + j]] / n_samples)
+            squares += value * value
         norm = math.sqrt(squares)
         finite = usable and norm < math.inf  # false for NaN
         shrink = clip / norm if finite and norm > clip else 1.0
-        fits, negative = False, True  # the sign of cells that a pass has not seen yet
+        fits = False
         for _ in range(TRIES if finite else 0):  # [check] integers only: no rounding lets a unit exceed the clip
             whole = np.int64(0)
-            for r in range(n_samples):
-                for i in range(start, stop):
-                    cell = words[i] * width + samples[r * n_tokens + i]
-                    count = tally[cell]
-                    if (count < 0) == negative:
-                        real = shrink * word_weights[words[i]] * (abs(count) / n_samples)
-                        if not (real >= 0.0 and real <= clip + 1.0):  # also refuses NaN
-                            whole = limit + 1
-                        elif whole <= limit:
-                            whole += np.int64(real) * np.int64(real)
-                        tally[cell] = -count
-            negative = not negative
+            for j in range(n_cells):
+                real = shrink * word_weights[tally[its_words + j]] * (tally[tally[cells + j]] / n_samples)
+                if not (real >= 0.0 and real <= clip + 1.0):  # also refuses NaN
+                    whole = limit + 1
+                elif whole <= limit:
+                    whole += np.int64(real) * np.int64(real)
             if whole <= limit:
                 fits = True
                 break
             shrink *= 1.0 - 1e-6
-        for r in range(n_samples):
-            for i in range(start, stop):
-                cell = words[i] * width + samples[r * n_tokens + i]
-                count = tally[cell]
-                if count != 0:
-                    if fits:
-                        out[cell] += np.int64(shrink * word_weights[words[i]] * (abs(count) / n_samples))
-                    tally[cell] = np.int32(0)
+        for j in range(n_cells):
+            cell = tally[cells + j]
+            if fits:
+                out[cell] += np.int64(shrink * word_weights[tally[its_words + j]] * (tally[cell] / n_samples))
+            tally[cell] = np.int32(0)
