@@ -3,7 +3,8 @@
 KOS and NIPS, 1,000 words, K=50, α=0.1, β=0.01, five seeds each. tomotopy's time is the median of ``train(300)``, with
 one worker and with two; the target is the median completion perplexity of just those runs. Ours is the median over
 seeds of a whole ``LDA.fit`` with just enough sweeps (in steps of ten) to reach the target: found first, in a run that
-is not timed, as the same seed gives the same topics. Compilation and evaluation are apart; neither side computes
+is not timed, as the same seed gives the same topics. A stricter rule stands beside it, with verdicts of its own: one
+target for both, the lower of tomotopy's two medians. Compilation and evaluation are apart; neither side computes
 likelihoods. gensim and scikit-learn are stopped after a fixed number of passes, and their perplexity is printed beside
 their time.
 """
@@ -127,8 +128,13 @@ def main(quick: bool = False) -> bool:
         for label, (time_taken, score) in others(train, test).items():
             print(f"  {label}: {time_taken:.2f} s, perplexity {score:.1f}")
         faster = min(times, key=lambda w: times[w])
-        holds &= verdict("times faster than tomotopy with 1 worker", times[1] / taken[1], 3, at_least=True)
-        holds &= verdict("times faster than the faster of its 1 and 2", times[faster] / taken[faster], 2, at_least=True)
+        lower = taken[min(scores, key=lambda w: scores[w])]
+        for rule, one, better in (
+            ("to the median of those runs", taken[1], taken[faster]),
+            ("to the lower of its two medians", lower, lower),
+        ):
+            holds &= verdict(f"times tomotopy with 1 worker, {rule}", times[1] / one, 3, at_least=True)
+            holds &= verdict(f"times the faster of its 1 and 2, {rule}", times[faster] / better, 2, at_least=True)
         holds &= verdict(
             "perplexity after 300 sweeps over tomotopy's best", final / min(scores.values()), 1, at_least=False
         )

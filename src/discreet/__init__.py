@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus as Corpus
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.models.hybrid import HybridLDA as HybridLDA
+    from discreet.models.laplace import LaplaceLDA as LaplaceLDA
     from discreet.models.lda import LDA as LDA
+    from discreet.models.monitor import InherentPrivacyMonitor as InherentPrivacyMonitor
     from discreet.models.private import PrivateLDA as PrivateLDA
     from discreet.models.release import Release as Release
+    from discreet.models.subsampled import SubsampledLDA as SubsampledLDA
+    from discreet.models.vectorizer import PrivateVectorizer as PrivateVectorizer
     from discreet.privacy import Budget as Budget
     from discreet.privacy import Guarantee as Guarantee
     from discreet.privacy import Ledger as Ledger
@@ -36,11 +41,16 @@ __all__ = [
     "DataNotFound",
     "DiscreetError",
     "Guarantee",
+    "HybridLDA",
+    "InherentPrivacyMonitor",
     "InputError",
+    "LaplaceLDA",
     "Ledger",
     "PrivateLDA",
+    "PrivateVectorizer",
     "Release",
     "ReleaseError",
+    "SubsampledLDA",
     "WouldLeak",
     "datasets",
     "read",
@@ -55,11 +65,16 @@ _HOMES = {
     "DataNotFound": "discreet._errors",
     "DiscreetError": "discreet._errors",
     "Guarantee": "discreet.privacy",
+    "HybridLDA": "discreet.models.hybrid",
+    "InherentPrivacyMonitor": "discreet.models.monitor",
     "InputError": "discreet._errors",
+    "LaplaceLDA": "discreet.models.laplace",
     "Ledger": "discreet.privacy",
     "PrivateLDA": "discreet.models.private",
+    "PrivateVectorizer": "discreet.models.vectorizer",
     "Release": "discreet.models.release",
     "ReleaseError": "discreet._errors",
+    "SubsampledLDA": "discreet.models.subsampled",
     "WouldLeak": "discreet._errors",
     "read": "discreet.corpus",
 }

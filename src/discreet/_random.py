@@ -28,6 +28,7 @@ class Purpose(IntEnum):
     COMPLETION_SPLIT = 5  # evaluation: which half of a document is observed
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
+    WORD_CHOICE = 18  # which of its words a unit counts in a private vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,13 @@ class Key:
             f"random_state must be None, an integer or a numpy generator; found {random_state!r}. "
             "Leave it out for a secret run."
         )
+
+    def renewed(self, number: int) -> Key:
+        """For a run that goes on after an interruption: none of the draws that it has made before."""
+        if not self.seeded:
+            return Key.fresh()
+        digest = hashlib.sha256(self.words.astype("<u4").tobytes() + f"renewed {int(number)}".encode()).digest()
+        return Key(np.frombuffer(digest, dtype="<u4").astype(np.uint32), seeded=True)
 
     def bits(self, purpose: Purpose, sweep: int, document: int, n: int) -> UInt32Array:
         """The first ``n`` 32-bit draws of one document."""

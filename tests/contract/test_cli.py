@@ -208,6 +208,70 @@ def test_a_private_fit(here: Path, run: Run, unit: str) -> None:
         assert not re.search(r"\b(40|160|200) (documents|tokens)|seconds|n_documents|n_tokens|user\d", told)
 
 
+@pytest.mark.parametrize("unit", ["document", "user"])
+def test_words_and_topics_from_one_budget(here: Path, run: Run, unit: str) -> None:
+    """No --vocabulary: words are selected from the text, and the guarantee covers them."""
+    many(here)
+    user = ("--group", "who") if unit == "user" else ()
+    file = BudgetFile.create(here / "mails.budget", 8.0, 1e-6, unit)
+    fit = ("fit", "many.jsonl", "--text", "body", *user, "-k", 2, "--epsilon", 8, "--budget", "mails.budget")
+    ran = run(*fit, "--max-words", 7, "-o", "new")
+    assert ran.code == 0, ran.err
+    assert "words were selected privately; mails.budget has been charged for them" in ran.err
+    release = Release.load(here / "new")
+    known = {"cloud", "concert", "music", "piano", "rain", "storm", "violin", "wind"}
+    assert 4 <= release.n_words <= 7
+    assert set(release.vocabulary) < known
+    assert list(release.vocabulary) == sorted(release.vocabulary)
+    assert (release.guarantee.basis, release.guarantee.unit) == ("proven", unit)
+    assert release.guarantee.reasons == ()
+    assert 0.98 * 8 < release.guarantee.epsilon <= 8
+    labels = [entry.label for entry in file.ledger().entries]
+    assert labels[:2] == ["vocabulary", "histogram of unit sizes"]
+    assert [entry["label"] for entry in release.ledger] == labels
+    assert abs(file.ledger().spent().epsilon - release.guarantee.epsilon) < 1e-9
+    before = everything_in(here)
+    ran = run(*fit, "-o", "other")
+    assert ran.code == 2
+    assert "the budget is ε = 8" in ran.err
+    assert everything_in(here) == before  # the words alone would have fitted, but nothing was charged
+
+
+def many(folder: Path) -> None:
+    """The documents fifty times, each time by other people."""
+    rows = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
+    lines = [json.dumps({**row, "who": f"{row['who']}-{i}"}) for i in range(50) for row in rows]
+    (folder / "many.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def test_counted_words_that_were_chosen_by_looking_are_refused(
+    here: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.corpus import Corpus, datasets
+
+    kos = Corpus.from_counts([[3, 1], [1, 4]], ("rain", "wind"), vocabulary_from="text")
+    monkeypatch.setattr(datasets, "load", lambda name, **_: kos)
+    before = everything_in(here)
+    for more in ((), ("--max-words", 1)):
+        ran = run("fit", "dataset:kos", "--epsilon", 1, "-o", "new", *more)
+        assert (ran.code, ran.out) == (2, "")
+        assert "gives that person away" in ran.err
+        assert "not from counts" in ran.err
+    assert everything_in(here) == before
+
+
+def test_every_method_of_the_table_is_an_estimator() -> None:
+    """Rows name parameters that exist, and options that fit knows."""
+    from discreet.cli.methods import METHODS, PARAMETERS, make_model
+
+    for name, row in METHODS.items():
+        assert set(row.options) <= {*PARAMETERS, "budget"}, name
+        model = make_model(row, 3, dict.fromkeys(PARAMETERS, 1))
+        assert model.get_params()["n_topics"] == 3
+        for option in set(row.options) & set(PARAMETERS):
+            assert model.get_params()[PARAMETERS[option]] == 1, option
+
+
 def test_a_private_fit_for_programs_charges_the_budget(here: Path, run: Run) -> None:
     words(here)
     file = BudgetFile.create(here / "mails.budget", 1.3, 1e-6)
@@ -361,14 +425,17 @@ def test_data_ls(here: Path, run: Run) -> None:
 def test_demo(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.corpus import datasets, read
 
-    small = read("texts.jsonl", text="body")
+    many(here)
+    small = read("many.jsonl", text="body", group="who")
     monkeypatch.setattr(datasets, "docstrings", lambda **_: small)
     before = everything_in(here)
     ran = run("demo", "--quick")
     assert ran.code == 0, ran.err
-    assert "10 documents" in ran.out  # a quarter of them
-    assert "guarantee: none: " in ran.out
-    assert " s (" in ran.out
+    assert "1,800 docstrings to train on, 200 held out" in ran.out
+    assert re.search(r"guarantee: ε = 3\.9\d*, δ = 1e-06 for one document .*: proven", ran.out)
+    assert re.search(r"\d words selected and 10 topics trained in [\d.]+ s", ran.out)
+    private, unigram = map(float, re.search(r"docstrings: (\d+); .*: (\d+) \(lower", ran.out).groups())
+    assert private < unigram
     assert everything_in(here) == before
 
 
@@ -490,8 +557,23 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "no epsilon": (nothing, ("fit", "-o", "new", "texts.jsonl", "--method", "private"), "needs --epsilon"),
     "sweeps of a private model": (nothing, (*FIT, "texts.jsonl", "--epsilon", "1"), "private takes no --sweeps"),
     "beta of a private model": (nothing, (*PRIVATE, "--beta", "1"), "private takes no --beta"),
-    "words from the text": (nothing, PRIVATE, "gives that person away.*--vocabulary.*cannot choose words"),
-    "most frequent words": (words, (*PRIVATE, "--max-words", "3"), "gives that person away.*--max-words"),
+    "no word stands out": (nothing, PRIVATE, "no word stood out of the noise.*charged for the attempt"),
+    "too small a budget for words and topics": (
+        words,
+        (*PRIVATE, "--group", "who", "--budget", "users.budget"),
+        "the budget is ε = 0.9",
+    ),
+    "a text column that is not there": (nothing, (*PRIVATE, "--group", "wo"), "Did you mean 'who'"),
+    "delta above one over the units": (nothing, (*PRIVATE, "--units", "40", "--delta", "0.03"), "not below 1/n_units"),
+    "no units": (nothing, (*PRIVATE, "--units", "0"), "--units"),
+    "units of lda": (nothing, (*FIT, "texts.jsonl", "--units", "9"), "lda takes no --units"),
+    "no epsilon at all": (nothing, (*PRIVATE[:-1], "0"), "'epsilon' parameter"),
+    "epsilon of nothing": (nothing, (*PRIVATE[:-1], "nan"), "'epsilon' parameter"),
+    "most frequent words of a matrix": (
+        counts("2\n2\n2\n1 1 3\n2 2 4\n"),
+        ("fit", "-o", "new", "docword.x.txt", "--epsilon", "1", "--max-words", "1"),
+        "gives that person away. Leave --max-words out",
+    ),
     "negative epsilon": (words, (*PRIVATE[:-1], "-1", *WORDS), "'epsilon' parameter"),
     "epsilon that is no number": (words, (*PRIVATE[:-1], "nan", *WORDS), "'epsilon' parameter"),
     "delta of one": (words, (*PRIVATE, *WORDS, "--delta", "1"), "'delta' parameter"),

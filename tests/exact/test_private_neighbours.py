@@ -33,7 +33,7 @@ from discreet.corpus import Corpus, lda_corpus
 from discreet.engines import rounds
 from discreet.engines.rounds import RoundEngine
 from discreet.mechanisms.release import release_sum
-from discreet.models import private
+from discreet.models import private, private_rounds
 from discreet.models.private import PrivateLDA
 from discreet.models.shrink import topics_from
 from discreet.privacy import Unit
@@ -57,7 +57,7 @@ class Run:
 
 
 def fit(
-    corpus: Corpus, answers: list[np.ndarray] | None = None, training: type = private._Rounds, **options: Any
+    corpus: Corpus, answers: list[np.ndarray] | None = None, training: type = private_rounds.Rounds, **options: Any
 ) -> Run:
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
@@ -94,8 +94,8 @@ def fit(
     }
     chosen |= options
     with (
-        patch.object(private, "release_sum", release),
-        patch.object(private, "_Rounds", training),
+        patch.object(private_rounds, "release_sum", release),
+        patch.object(private, "Rounds", training),
         patch.object(RoundEngine, "coins", coins),
         patch.object(RoundEngine, "contributions", contributions),
         warnings.catch_warnings(record=True) as caught,
@@ -160,7 +160,7 @@ def people(level: str) -> tuple[Corpus, Corpus, int, set[int]]:
 levels = pytest.mark.parametrize("level", ["document", "user"])
 
 
-def compared(level: str, training: type = private._Rounds, **options: Any) -> tuple[Run, Run, set[str]]:
+def compared(level: str, training: type = private_rounds.Rounds, **options: Any) -> tuple[Run, Run, set[str]]:
     d, d1, unit, words = people(level)
     with_unit = fit(d, training=training, **options)
     without = fit(d1, with_unit.noisy, training, **options)
@@ -213,7 +213,7 @@ def test_the_last_of_all_units_may_go(level):
 # --- broken copies: each is caught by the same check -----------------------------------------------------------------
 
 
-class RealisedBatch(private._Rounds):
+class RealisedBatch(private_rounds.Rounds):
     """Divides by the number of units that took part."""
 
     def round(self, number):
@@ -221,7 +221,7 @@ class RealisedBatch(private._Rounds):
         return super().round(number)
 
 
-class SameNoise(private._Rounds):
+class SameNoise(private_rounds.Rounds):
     """Draws every release with the noise of the first."""
 
     def _release(self, cells, event):
@@ -229,7 +229,7 @@ class SameNoise(private._Rounds):
         return super()._release(cells, event)
 
 
-class ExactCounts(private._Rounds):
+class ExactCounts(private_rounds.Rounds):
     """Releases noisy counts and trains on exact ones."""
 
     def _release(self, cells, event):
@@ -238,7 +238,7 @@ class ExactCounts(private._Rounds):
         return exact
 
 
-class ExactEnd(private._Rounds):
+class ExactEnd(private_rounds.Rounds):
     """Private rounds, and then topics from the counts themselves."""
 
     def _release(self, cells, event):
@@ -249,7 +249,7 @@ class ExactEnd(private._Rounds):
         return topics_from(self.exact.reshape(N_WORDS, N_TOPICS) * 1.0, np.zeros(N_WORDS), self.frequencies)
 
 
-class ExactNumber(private._Rounds):
+class ExactNumber(private_rounds.Rounds):
     """Knows how many units there are without asking."""
 
     def _learn_sizes(self):
@@ -257,7 +257,7 @@ class ExactNumber(private._Rounds):
         self.n_units = float(self.engine.n_units)
 
 
-class StopsEarly(private._Rounds):
+class StopsEarly(private_rounds.Rounds):
     """Spares itself a release for a reason of its own."""
 
     def round(self, number):

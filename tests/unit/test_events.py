@@ -27,6 +27,7 @@ from discreet.privacy.events import (
     PureRelease,
     ThresholdedVocabulary,
     UnknownEvent,
+    VocabularyRound,
 )
 
 EXAMPLES: list[Event] = [
@@ -36,6 +37,7 @@ EXAMPLES: list[Event] = [
     DiscreteGaussianRelease(scale=4096.0, sensitivity=1000.0, cells=40_000),
     ThresholdedVocabulary(sigma=8.0, delta_threshold=1e-8, max_words=50),
     ThresholdedVocabulary(sigma=8.0, delta_threshold=1e-8, max_words=50, scale=4096.0),
+    VocabularyRound(sigma=8.0, delta_threshold=1e-8, max_words=50, scale=4096.0),
     LaplaceRelease(scale=10.0),
     DiscreteLaplacePair(epsilon=0.1),
     BoundedRangeDraw(eta=0.1),

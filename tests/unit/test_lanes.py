@@ -23,6 +23,8 @@ from discreet.kernels.lanes import (
     transpose,
     unit_interval,
     where,
+    whole_53,
+    widen,
 )
 
 # Not cached: numba's cache would not notice a change of lanes.py.
@@ -61,9 +63,25 @@ def whole_operations(f, u, start, out):
 
 
 @njit
-def transpositions(f, u, start):
+def double_operations(f, u, start, out):
+    """Everything that works on float64; what is loaded from ``out`` was stored there before."""
+    a, b = widen(load(f, start)), widen(load(f, start + LANES))
+    store(out, start, a)
+    store(out, start + 16, a + b)
+    store(out, start + 32, a - b)
+    store(out, start + 48, a * b)
+    store(out, start + 64, whole_53(load(u, start), load(u, start + LANES)))
+    store(out, start + 80, splat(out[start + 16]))
+    store(out, start + 96, where(load(u, start + 2 * LANES), a, load(out, start + 16)))
+    store(out, start + 112, gather(out, start, load(u, start + 2 * LANES)))
+    store(out, start + 128, where(passed(a, b, splat(out[start + 16])), a, b))
+
+
+@njit
+def transpositions(f, u, doubles, start):
     transpose(f, start)
     transpose(u, start)
+    transpose(doubles, start)
 
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 1e-45, 1e-38, 3e38, 2.0**24, 2.0**24 + 2, 1 / 3, np.inf, -np.inf], np.float32)
@@ -90,7 +108,7 @@ def same_bits(a, b):
     """Equal bit for bit; a NaN (here from ∞ − ∞ or 0 · ∞) is equal to any other NaN."""
     if a.dtype.kind == "f":
         assert_array_equal(np.isnan(a), np.isnan(b))
-        a, b = (np.where(np.isnan(x), np.float32(0), x) for x in (a, b))
+        a, b = (np.where(np.isnan(x), a.dtype.type(0), x) for x in (a, b))
     assert_array_equal(a.view(np.uint32), b.view(np.uint32))
 
 
@@ -104,6 +122,17 @@ def same_bits(a, b):
 @checked
 def test_float_operations(f, at, u, flags, start):
     same_bits(*both(float_operations, f, np.concatenate([at, u, flags]), start, np.float32))
+
+
+@given(
+    arrays(np.float32, 2 * LANES, elements=floats),
+    arrays(np.uint32, 2 * LANES, elements=wholes),
+    arrays(np.uint32, LANES, elements=places),
+    starts,
+)
+@checked
+def test_double_operations(f, u, at, start):
+    same_bits(*both(double_operations, f, np.concatenate([u, at]), start, np.float64))
 
 
 @given(
@@ -134,10 +163,11 @@ def test_transpose(start):
     rng = np.random.default_rng(start)
     f = rng.standard_normal(LANES * LANES + 8).astype(np.float32)
     u = rng.integers(0, 2**32, LANES * LANES + 8, dtype=np.uint32)
-    compiled, python = (f.copy(), u.copy()), (f.copy(), u.copy())
+    given = (f, u, rng.standard_normal(LANES * LANES + 8))
+    compiled, python = (tuple(part.copy() for part in given) for _ in range(2))
     transpositions(*compiled, start)
     transpositions.py_func(*python, start)
-    for before, one, other in zip((f, u), compiled, python, strict=True):
+    for before, one, other in zip(given, compiled, python, strict=True):
         same_bits(one, other)
         stop = start + LANES * LANES
         assert_array_equal(one[start:stop].reshape(LANES, LANES), before[start:stop].reshape(LANES, LANES).T)
@@ -164,11 +194,11 @@ def test_wrong_types_do_not_compile():
         store(out, 0, rotate_left(load(u, 0), n))
 
     @njit
-    def doubles(x, out):
+    def long_whole_numbers(x, out):
         store(out, 0, load(x, 0))
 
     u = np.zeros(LANES, np.uint32)
     with pytest.raises(TypingError):
         by_a_variable(u, 3, u)
     with pytest.raises((TypingError, KeyError)):
-        doubles(np.zeros(LANES), np.zeros(LANES))
+        long_whole_numbers(np.zeros(LANES, np.int64), np.zeros(LANES, np.int64))

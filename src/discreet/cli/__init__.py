@@ -17,6 +17,10 @@ INTERRUPTED = 130
 BROKEN_PIPE = 1
 
 
+class Kept(BaseException):
+    """Interrupted, and the command has said itself what it keeps."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -25,6 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
+    except Kept:
+        return INTERRUPTED
     except KeyboardInterrupt:
         code = INTERRUPTED
     except DiscreetError as error:

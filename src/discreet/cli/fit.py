@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 import warnings
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import typer
 
 from discreet._errors import InputError, WouldLeak
 from discreet.cli import show
+from discreet.cli.methods import METHODS, check_method, make_model
 from discreet.cli.source import (
     CollectionOption,
     DatasetOption,
@@ -33,16 +33,9 @@ from discreet.cli.source import (
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
-    from discreet.models.base import TopicModel
     from discreet.models.loop import SweepInfo
     from discreet.models.release import Release
     from discreet.privacy.budget import BudgetFile
-
-METHODS = ("lda", "private")
-"""What ``--method`` takes. Each is one estimator in ``models/``."""
-
-SWEEPS, BETA, DELTA = 200, 0.01, 1e-6
-"""What is taken where nothing is said."""
 
 
 def fit(
@@ -53,10 +46,14 @@ def fit(
         float | None, typer.Option("--epsilon", metavar="E", help="Privacy budget of this run; makes it private.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option("--delta", metavar="D", help=f"The delta that goes with it; {DELTA:g} by default.")
+        float | None, typer.Option("--delta", metavar="D", help="The delta that goes with it; 1e-06 by default.")
     ] = None,
     budget: Annotated[
         Path | None, typer.Option("--budget", metavar="FILE", help="Charge this budget file (see `discreet budget`).")
+    ] = None,
+    units: Annotated[
+        int | None,
+        typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), where that is public."),
     ] = None,
     method: Annotated[
         str | None,
@@ -65,11 +62,11 @@ def fit(
     n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
     sweeps: Annotated[
         int | None,
-        typer.Option("--sweeps", metavar="N", min=1, help=f"lda: passes over the documents, {SWEEPS} by default."),
+        typer.Option("--sweeps", metavar="N", min=1, help="lda: passes over the documents, 200 by default."),
     ] = None,
     alpha: Annotated[float, typer.Option("--alpha", help="Prior weight of each topic in a document.")] = 0.1,
     beta: Annotated[
-        float | None, typer.Option("--beta", help=f"lda: prior weight of each word in a topic, {BETA} by default.")
+        float | None, typer.Option("--beta", help="lda: prior weight of each word in a topic, 0.01 by default.")
     ] = None,
     text: TextOption = None,
     group: GroupOption = None,
@@ -88,8 +85,9 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
-    method = method or ("lda" if epsilon is None else "private")
-    check_method(method, epsilon, {"delta": delta, "budget": budget}, {"sweeps": sweeps, "beta": beta})
+    name = method or ("lda" if epsilon is None else "private")
+    given = {"epsilon": epsilon, "delta": delta, "budget": budget, "units": units, "sweeps": sweeps, "beta": beta}
+    row = check_method(name, given)
     from discreet.models.release_folder import check_target
 
     check_target(output, overwrite=overwrite)
@@ -98,6 +96,7 @@ def fit(
             "a seeded run promises nothing, so no budget can account for it. Leave --seed or --budget out."
         )
     file_of_budget = _open_budget(budget)
+    selecting = row.selects_words and vocabulary is None  # then --max-words is a matter of what was released
     corpus = open_corpus(
         file,
         dataset,
@@ -106,33 +105,34 @@ def fit(
         collection=collection,
         label=label,
         vocabulary=vocabulary,
-        max_words=max_words,
+        max_words=None if selecting else max_words,
         stop_words=stop_words,
     )
+    if row.private:
+        check_words(corpus, selecting=selecting, max_words=max_words)
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
-    model: TopicModel
-    if method == "lda":
-        from discreet.models.lda import LDA  # after reading: bad input need not wait for it
-
-        told = None if quiet else [partial(_introduce, corpus)]
-        common |= {"beta": BETA if beta is None else beta, "n_sweeps": sweeps or SWEEPS}
-        model = LDA(n_topics, **common, evaluate_every=0, callbacks=told)  # a release keeps no likelihood
-    else:
-        from discreet.models.private import PrivateLDA
+    if file_of_budget is not None:
         from discreet.privacy import Ledger
 
-        check_words(corpus)
-        ledger = None if file_of_budget is None else Ledger(file=file_of_budget)
-        told = None if quiet or budget is None else [partial(_tell_charge, budget)]
-        common |= {"epsilon": epsilon, "delta": DELTA if delta is None else delta}
-        model = PrivateLDA(n_topics, **common, ledger=ledger, callbacks=told)
+        common["ledger"] = Ledger(file=file_of_budget)
+    if not quiet and not row.private:
+        common["callbacks"] = [partial(_introduce, corpus)]
+    elif not quiet and budget is not None:
+        common["callbacks"] = [partial(_tell_charge, budget)]
+    model = make_model(row, n_topics, given, **common)  # after reading: bad input need not wait for its module
     start = time.perf_counter()
     with _warnings_as_notes():
-        release = model.fit(corpus).release()
+        if selecting and corpus.all_words:
+            from discreet.models.text import fit_text
+
+            fit_text(model, corpus, max_words=max_words, told=None if quiet else partial(_tell_words, budget))
+        else:
+            model.fit(corpus)
     seconds = time.perf_counter() - start
+    release = model.release()
     release.save(output, overwrite=overwrite)
     with suppress(KeyboardInterrupt):  # the model is written: stopping the print-out now is no failure
-        _report(release, output, None if method == "private" else seconds, quiet=quiet, as_json=as_json)
+        _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
 
 
 def _introduce(corpus: Corpus, info: SweepInfo) -> None:
@@ -140,6 +140,12 @@ def _introduce(corpus: Corpus, info: SweepInfo) -> None:
     if info.sweep == 1:
         empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
         show.note(f"{corpus.n_documents:,} documents{empty}, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
+
+
+def _tell_words(budget: Path | None, n_words: int) -> None:
+    """Their number is released with them."""
+    charged = "" if budget is None else f"; {budget} has been charged for them"
+    show.note(f"{n_words:,} words were selected privately{charged}")
 
 
 def _tell_charge(budget: Path, info: SweepInfo) -> None:
@@ -157,32 +163,18 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
     return BudgetFile(path)
 
 
-def check_method(method: str, epsilon: float | None, private_only: dict[str, Any], lda_only: dict[str, Any]) -> None:
-    """Before anything is read. The dictionaries hold options of one method alone, None where they were not given."""
-    if method not in METHODS:
-        near = difflib.get_close_matches(method, METHODS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"this version has {', '.join(METHODS)}."
-        raise InputError(f"there is no method {method!r}; {hint}")
-    if method == "lda" and epsilon is not None:
-        raise InputError(
-            f"lda takes no epsilon (found {epsilon:g}): it adds no noise and promises nothing. "
-            "Leave --method out for a private model, or --epsilon for an ordinary one."
-        )
-    if method == "private" and epsilon is None:
-        raise InputError("a private model needs --epsilon, the privacy budget of the run, such as --epsilon 1.")
-    for name, value in (private_only if method == "lda" else lda_only).items():
-        if value is not None:
-            needed = " It goes with --epsilon." if method == "lda" else ""
-            raise InputError(f"{method} takes no --{name} (found {value}). Leave it out.{needed}")
-
-
-def check_words(corpus: Corpus) -> None:
-    """The refusal of private models, in the words of the command line."""
-    if corpus.vocabulary_from == "text":
+def check_words(corpus: Corpus, *, selecting: bool, max_words: int | None) -> None:
+    """The refusal of private models, in the words of the command line; what passes is all text, public, or a matrix."""
+    if corpus.vocabulary_from == "text" and not (selecting and corpus.all_words):
         raise WouldLeak(
             "the words were read from the private text, and a word that one person used gives that person away. Name a "
-            "public word list with --vocabulary, and leave --max-words out. (This version cannot choose words from the "
-            "text privately.)"
+            "public word list with --vocabulary, and leave --max-words out. (Words can be selected privately from "
+            "text, but not from counts, whose list of words was made by looking at all documents.)"
+        )
+    if selecting and not corpus.all_words and max_words is not None:
+        raise WouldLeak(
+            "the most frequent words of a matrix are a fact about the private documents, and a word that one person "
+            "used gives that person away. Leave --max-words out."
         )
 
 

@@ -42,7 +42,13 @@ VocabularyOption = Annotated[
     typer.Option("--vocabulary", metavar="FILE", help="A public word list, one word a line; other words are dropped."),
 ]
 MaxWordsOption = Annotated[
-    int | None, typer.Option("--max-words", metavar="N", min=1, help="Keep the N most frequent words (reads the text).")
+    int | None,
+    typer.Option(
+        "--max-words",
+        metavar="N",
+        min=1,
+        help="Keep the N most frequent words (of a private model: of those selected).",
+    ),
 ]
 StopWordsOption = Annotated[
     str | None,

@@ -43,6 +43,10 @@ class Corpus:
     labels: AnyArray | None = None
     """One class label per document, for evaluation only."""
     vocabulary_from: Provenance = field(default="unknown", kw_only=True)
+    all_words: bool = field(default=False, kw_only=True)
+    """Whether every word of the text is in, stop words apart: none was left out for what other documents say."""
+    vocabulary_cost: object = field(default=None, kw_only=True)
+    """Of a private selection: what it cost, for the models that add their own (``models/private_input.py``)."""
 
     def __post_init__(self) -> None:
         words = _integers(self.words, np.int32, "words")
@@ -128,6 +132,8 @@ class Corpus:
             self.vocabulary,
             *(None if c is None else c[chosen] for c in (self.groups, self.collections, self.labels)),
             vocabulary_from=self.vocabulary_from,
+            all_words=self.all_words,
+            vocabulary_cost=self.vocabulary_cost,
         )
 
     @cached_property
@@ -155,6 +161,7 @@ class Corpus:
             self.collections,
             self.labels,
             vocabulary_from=vocabulary_from or self.vocabulary_from,
+            vocabulary_cost=self.vocabulary_cost if vocabulary_from is None else None,
         )
 
     def most_frequent(self, n_words: int) -> Corpus:

@@ -204,7 +204,8 @@ class CorpusBuilder:
         columns = [column.values() for column in self._columns.values()]
         if self.vocabulary is None:
             words, offsets, vocabulary = self._learnt()
-            return Corpus(words, offsets, vocabulary, *columns, vocabulary_from="text")
+            everything = self.max_words is None
+            return Corpus(words, offsets, vocabulary, *columns, vocabulary_from="text", all_words=everything)
         offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
         words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
         self._chunks.clear()

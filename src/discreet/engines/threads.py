@@ -29,6 +29,7 @@ from discreet.kernels.shuffle import gather_documents, shuffle_documents
 from discreet.kernels.slots import aligned
 from discreet.kernels.sparse import smooth_sums, sparse_scratch, sweep_sparse
 from discreet.kernels.sweep import dense_scratch, sweep_dense
+from discreet.kernels.sweep64 import exact_scratch, sweep_exact
 
 MAX_TOPICS = 2**16 - 1
 """A topic is kept in sixteen bits."""
@@ -207,6 +208,20 @@ class ThreadEngine:
 
         self._workers.share(work, 8)
         return numerators.sum(axis=0), float(denominators.sum())
+
+    def sweep_exact(self, weights: Float32Array, alpha: FloatArray, number: int) -> None:
+        """As :meth:`sweep`, by draws that a guarantee can rest on (``kernels/sweep64.py``)."""
+        draw_offsets = 2 * self.offsets
+        draw_offsets.setflags(write=False)
+        alpha32 = self.row(alpha)
+        numbers = (self.n_topics, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number))
+        scratch = [exact_scratch(self.width) for _ in range(self.n_threads)]
+
+        def draw(thread: int, piece: int) -> None:
+            documents = (self.words, draw_offsets, self.topics, self._cuts[piece], self._cuts[piece + 1])
+            sweep_exact(*documents, weights, alpha32, *numbers, *scratch[thread])
+
+        self._draw_and_count(draw)
 
 
 def _longest_first(corpus: Corpus) -> IntArray:

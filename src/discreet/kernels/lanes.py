@@ -1,12 +1,13 @@
-"""Sixteen lanes of 32 bits: a fixed-width vector as an ordinary value in numba and in Python.
+"""Sixteen lanes of 32 or 64 bits: a fixed-width vector as an ordinary value in numba and in Python.
 
 Why by hand: numba has no vector type, and LLVM's loop vectoriser may neither reorder a floating-point sum nor drop its
 alias checks, so tight loops of a few dozen topics stay scalar. Here every operation is element-wise or follows one
 written-out tree, so the result is the same bits on every IEEE machine whatever width its registers have (LLVM
 splits the sixteen lanes as the processor needs).
 
-In compiled code a value is an LLVM ``<16 x float>`` or ``<16 x i32>``; in a kernel's Python body it is a numpy array of
-sixteen ``float32`` or ``uint32``. Both meanings of each function stand side by side below, and the tests compare them.
+In compiled code a value is an LLVM ``<16 x float>``, ``<16 x double>`` or ``<16 x i32>``; in a kernel's Python body it
+is a numpy array of sixteen ``float32``, ``float64`` or ``uint32``. Both meanings of each function stand side by side
+below, and the tests compare them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from discreet._types import Int
 LANES = 16
 
 F32Lanes = npt.NDArray[np.float32]
+F64Lanes = npt.NDArray[np.float64]
 U32Lanes = npt.NDArray[np.uint32]
 
 
@@ -39,7 +41,8 @@ class _LanesType(types.Type):  # type: ignore[misc]  # numba ships no types
 
 _f32x16 = _LanesType("f32x16", types.float32, ir.FloatType())
 _u32x16 = _LanesType("u32x16", types.uint32, ir.IntType(32))
-_BY_DTYPE = {types.float32: _f32x16, types.uint32: _u32x16}
+_f64x16 = _LanesType("f64x16", types.float64, ir.DoubleType())
+_BY_DTYPE = {types.float32: _f32x16, types.float64: _f64x16, types.uint32: _u32x16}
 
 
 @register_model(_LanesType)
@@ -73,6 +76,9 @@ def _elementwise(op: Callable[..., Any], on: _LanesType, instruction: str) -> No
 _elementwise(operator.add, _f32x16, "fadd")
 _elementwise(operator.sub, _f32x16, "fsub")
 _elementwise(operator.mul, _f32x16, "fmul")
+_elementwise(operator.add, _f64x16, "fadd")
+_elementwise(operator.sub, _f64x16, "fsub")
+_elementwise(operator.mul, _f64x16, "fmul")
 _elementwise(operator.add, _u32x16, "add")
 _elementwise(operator.mul, _u32x16, "mul")
 _elementwise(operator.xor, _u32x16, "xor")
@@ -158,7 +164,7 @@ def _(context: Any, builder: Any, signature: Any, array: Any, start: Any, offset
 
 
 def splat(value: Any) -> Any:
-    """The same 32-bit value in every lane."""
+    """The same value in every lane."""
     return np.full(LANES, value)
 
 
@@ -215,6 +221,28 @@ def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
     return builder.uitofp(lanes, _f32x16.llvm)
 
 
+def widen(lanes: F32Lanes) -> F64Lanes:
+    """The same numbers as float64."""
+    return lanes.astype(np.float64)
+
+
+@_compiled(widen, lambda lanes: _f64x16(lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    return builder.fpext(lanes, _f64x16.llvm)
+
+
+def whole_53(high: U32Lanes, low: U32Lanes) -> F64Lanes:
+    """Uniform on the whole numbers below 2^53, from 64 random bits; exact in float64."""
+    return high.astype(np.float64) * 2.0**21 + (low >> np.uint32(11)).astype(np.float64)
+
+
+@_compiled(whole_53, lambda high, low: _f64x16(high, low))
+def _(context: Any, builder: Any, signature: Any, high: Any, low: Any) -> Any:
+    shifted = builder.lshr(low, ir.Constant(_u32x16.llvm, [11] * LANES))
+    upper = builder.fmul(builder.uitofp(high, _f64x16.llvm), ir.Constant(_f64x16.llvm, [2.0**21] * LANES))
+    return builder.fadd(upper, builder.uitofp(shifted, _f64x16.llvm))
+
+
 def unit_interval(bits: U32Lanes) -> F32Lanes:
     """Uniform on the multiples of 2^-24 in [0, 1), from the high 24 of 32 random bits; exact in float32."""
     return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
@@ -226,12 +254,13 @@ def _(context: Any, builder: Any, signature: Any, bits: Any) -> Any:
     return builder.fmul(builder.uitofp(high, _f32x16.llvm), ir.Constant(_f32x16.llvm, [2.0**-24] * LANES))
 
 
-def passed(running: F32Lanes, mark: F32Lanes, total: F32Lanes) -> U32Lanes:
+def passed(running: Any, mark: Any, total: Any) -> U32Lanes:
     """One where the mark has passed this running sum, ``sum <= mark`` and ``sum < total``, else zero.
 
     The second condition keeps a mark that rounding has pushed up to the total in the last place that has any weight.
     """
-    return ((running <= mark) & (running < total)).astype(np.uint32)
+    flags: U32Lanes = ((running <= mark) & (running < total)).astype(np.uint32)
+    return flags
 
 
 @_compiled(passed, lambda running, mark, total: _u32x16(running, mark, total))
@@ -240,11 +269,11 @@ def _(context: Any, builder: Any, signature: Any, running: Any, mark: Any, total
     return builder.zext(both, _u32x16.llvm)
 
 
-def where(flags: U32Lanes, yes: F32Lanes, no: F32Lanes) -> F32Lanes:
+def where(flags: U32Lanes, yes: Any, no: Any) -> Any:
     """``yes`` in the lanes whose flag is not zero, ``no`` in the others."""
     return np.where(flags != 0, yes, no)
 
 
-@_compiled(where, lambda flags, yes, no: _f32x16(flags, yes, no))
+@_compiled(where, lambda flags, yes, no: yes(flags, yes, no))
 def _(context: Any, builder: Any, signature: Any, flags: Any, yes: Any, no: Any) -> Any:
     return builder.select(builder.icmp_unsigned("!=", flags, ir.Constant(_u32x16.llvm, [0] * LANES)), yes, no)

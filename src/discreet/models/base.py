@@ -26,6 +26,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     method: str
+    shows_run: bool = False
+    """Whether callbacks may see the run itself: only where nothing is promised."""
     components_: FloatArray
     alpha_: FloatArray
     beta_: float
@@ -41,6 +43,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._validate_params()
         except InvalidParameterError as error:
             raise InputError(" ".join(str(error).split())) from None  # an array prints on several lines
+        for callback in getattr(self, "callbacks", None) or ():
+            if hasattr(callback, "begin") and not self.shows_run:
+                raise InputError(
+                    f"{type(callback).__name__} reads the private counts of a run, which {type(self).__name__} does "
+                    "not show. Use it with LDA."
+                )
 
     def _read(self, X: Any, *, reset: bool) -> Corpus:
         """Documents as a Corpus over the words of the model."""
@@ -141,6 +149,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _planned_parameters(self) -> dict[str, Any]:
         """Constructor parameters that describe the training and can be written down."""
         skipped = {"callbacks", "progress", "n_threads", "random_state", "warm_start", "word_prior", "ledger"}
+        skipped |= {"checkpoint", "checkpoint_every"}
         plain = (bool, int, float, str, type(None), np.ndarray, list, tuple)
         found = {name: value for name, value in self.get_params(deep=False).items() if name not in skipped}
         return {

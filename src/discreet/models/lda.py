@@ -89,6 +89,7 @@ class LDA(TopicModel):
     """
 
     method = "lda"
+    shows_run = True
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
@@ -152,6 +153,7 @@ class LDA(TopicModel):
             training.sweep,
             callbacks=self.callbacks or (),
             progress=self.progress,
+            run=training,
         )
         if not self.warm_start:
             training.drop_tables()

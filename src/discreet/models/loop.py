@@ -23,7 +23,10 @@ class SweepInfo:
 
 
 Callback = Callable[[SweepInfo], object]
-"""Called after each sweep; training ends early if it returns True."""
+"""Called after each sweep; training ends early if it returns True.
+
+One that has a method ``begin`` is given the run itself before the first sweep, private state and all. Only models that
+promise nothing take it (``TopicModel.shows_run``)."""
 
 
 def run_sweeps(
@@ -33,10 +36,14 @@ def run_sweeps(
     callbacks: Iterable[Callback] = (),
     progress: bool = False,
     label: str = "training",
+    run: object = None,
 ) -> dict[str, list[float]]:
     """Call ``sweep`` with each number and collect its measures."""
     history: dict[str, list[float]] = {}
     callbacks = list(callbacks)
+    for callback in callbacks:
+        if hasattr(callback, "begin"):
+            callback.begin(run)
     started = time.perf_counter()
     with _bar(label, len(numbers), progress) as advance:
         for done, number in enumerate(numbers, start=1):

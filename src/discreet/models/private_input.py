@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,41 @@ import numpy as np
 from discreet._errors import InputError, WouldLeak
 from discreet._types import IntArray
 from discreet.corpus.corpus import Corpus
+from discreet.privacy.events import Entry
+from discreet.privacy.guarantee import Unit
+from discreet.privacy.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class VocabularyCost:
+    """What a private selection was charged, and where. A corpus carries it to the model that adds its own."""
+
+    entries: tuple[Entry, ...]
+    ledger: Ledger
+    seeded: bool
+
+    def owed(self, ledger: Ledger) -> tuple[Entry, ...]:
+        """What ``ledger`` has not been charged: nothing if it is the one of the selection, in memory or on disk."""
+        mine, its = self.ledger.file, ledger.file
+        same_file = mine is not None and its is not None and mine.path.resolve() == its.path.resolve()
+        return () if ledger is self.ledger or same_file else self.entries
+
+
+NOTHING = VocabularyCost((), Ledger(), seeded=False)
+"""Of a public vocabulary."""
+
+
+def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
+    """What the words have cost already. It is part of what a model trained on them costs."""
+    cost = corpus.vocabulary_cost
+    if not isinstance(cost, VocabularyCost):
+        return NOTHING
+    if cost.ledger.unit != unit:  # [same-unit]
+        raise InputError(
+            f"the vocabulary was selected to protect one {cost.ledger.unit}, but this fit protects one {unit}: their "
+            "costs cannot be added. Give groups= to both, or to neither."
+        )
+    return cost
 
 
 def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
@@ -16,11 +52,12 @@ def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
     if corpus.vocabulary_from == "text":  # [public]
         raise WouldLeak(
             "the vocabulary was read from the private text, and a word that one person used gives that person away. "
-            "Pass a public word list (vocabulary=), or restrict the corpus to one with Corpus.restrict."
+            "Pass a public word list (vocabulary=), select words privately (PrivateVectorizer), or restrict the corpus "
+            "to a public list with Corpus.restrict."
         )
     if corpus.vocabulary_from == "unknown":
         return ("the columns of the matrix are taken as a public vocabulary",)
-    if corpus.vocabulary_from == "private-selection":
+    if corpus.vocabulary_from == "private-selection" and corpus.vocabulary_cost is None:
         return ("the vocabulary was selected privately, and what that cost is not part of these numbers",)
     return ()
 

@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.models import release_folder
-from discreet.privacy import Guarantee
+from discreet.privacy import Basis, Guarantee
 
 JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""
@@ -70,6 +70,11 @@ class Release:
         if not isinstance(self.guarantee, Guarantee):
             raise InputError(
                 f"guarantee must be a Guarantee; found {type(self.guarantee).__name__}. See Guarantee.none."
+            )
+        if self.guarantee.basis is Basis.ESTIMATE:
+            raise WouldLeak(
+                "an estimate was computed from private data and may not leave with a model. Keep it with the curator; "
+                "the model's own guarantee_ is what goes with its topics."
             )
         settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": float(beta)}
         for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):

@@ -111,6 +111,11 @@ class BudgetFile:
     def ledger_of(self, charges: Sequence[Charge]) -> Ledger:
         return Ledger.record(self.budget, self.unit, self.relation, [e for c in charges for e in c.entries])
 
+    @property
+    def identity(self) -> str:
+        """The same wherever the file is moved to."""
+        return json.dumps(self._header, sort_keys=True)
+
     def __repr__(self) -> str:
         return f"<BudgetFile {self.path}: {self.budget} per {self.unit}>"
 

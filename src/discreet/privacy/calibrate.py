@@ -14,7 +14,15 @@ from typing import TypeAlias
 
 from discreet._errors import BudgetExceeded, InputError
 from discreet.privacy import accounting
-from discreet.privacy.events import DiscreteGaussianRelease, DiscreteLaplacePair, Entry, GaussianRelease
+from discreet.privacy.events import (
+    BoundedRangeDraw,
+    DiscreteGaussianRelease,
+    DiscreteLaplacePair,
+    Entry,
+    GaussianRelease,
+    ThresholdedVocabulary,
+    VocabularyRound,
+)
 from discreet.privacy.ledger import Budget
 
 Profile: TypeAlias = tuple[tuple[float, int], ...]
@@ -99,6 +107,13 @@ def discrete_laplace(
     return _laplace(budget, _profile(rounds, None)[0][1], tuple(alongside), label)
 
 
+def bounded_range(
+    budget: Budget, *, rounds: int = 1, alongside: Sequence[Entry] = (), label: str = "draws"
+) -> Calibrated:
+    """The widest range η of ``rounds`` draws, as ``noise`` = 1/η; the plan is so many `BoundedRangeDraw`."""
+    return _range(budget, _profile(rounds, None)[0][1], tuple(alongside), label)
+
+
 def vocabulary_threshold(sigma: float, delta_threshold: float, max_words: int, *, scale: float | None = None) -> float:
     """The threshold under which the words of one unit alone stay with probability 1 − ``delta_threshold``.
 
@@ -118,6 +133,32 @@ def vocabulary_threshold(sigma: float, delta_threshold: float, max_words: int, *
         1 / math.sqrt(t) - sigma * ndtri(-math.expm1(math.log1p(-delta_threshold) / t)) for t in range(1, max_words + 1)
     )
     return float(max(each)) + step
+
+
+def vocabulary(
+    budget: Budget, *, rounds: int, max_words: int, delta_threshold: float, scale: float, label: str = "vocabulary"
+) -> Calibrated:
+    """The smallest noise of a private vocabulary within the budget, ``delta_threshold`` of all rounds included.
+
+    ``noise`` is that of the rounds together, in units of the largest weight; each has √rounds times as much.
+    """
+    if not budget.delta > delta_threshold:
+        raise InputError(
+            f"a threshold takes {delta_threshold:g} of the delta, and the budget has {budget.delta:g}. Give more delta."
+        )
+
+    def plan(sigma: float) -> tuple[Entry, ...]:
+        kind = ThresholdedVocabulary if rounds == 1 else VocabularyRound
+        event = kind(
+            sigma=sigma * math.sqrt(rounds),
+            delta_threshold=delta_threshold / rounds,
+            max_words=max_words,
+            scale=scale,
+        )
+        return (Entry(event, rounds, label),)
+
+    left = Budget(budget.epsilon, budget.delta - delta_threshold)
+    return _smallest(plan, budget, (), guess=math.sqrt(0.5 / _rho(left)))
 
 
 # --- the search -------------------------------------------------------------------------------------------------------
@@ -151,6 +192,15 @@ def _laplace(budget: Budget, rounds: int, alongside: tuple[Entry, ...], label: s
     by_sum = 2 * rounds / budget.epsilon
     by_rho = math.sqrt(rounds / _rho(budget)) if budget.delta > 0 else math.inf
     return _smallest(plan, budget, alongside, guess=min(by_sum, by_rho))
+
+
+@lru_cache(maxsize=256)
+def _range(budget: Budget, rounds: int, alongside: tuple[Entry, ...], label: str) -> Calibrated:
+    def plan(inverse: float) -> tuple[Entry, ...]:
+        return (Entry(BoundedRangeDraw(eta=1 / inverse), rounds, label),)
+
+    by_rho = math.sqrt(rounds / _rho(budget) / 8) if budget.delta > 0 else math.inf
+    return _smallest(plan, budget, alongside, guess=min(rounds / budget.epsilon, by_rho))
 
 
 def _smallest(

@@ -134,6 +134,16 @@ class ThresholdedVocabulary(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class VocabularyRound(ThresholdedVocabulary):
+    """One of several rounds in which words leave as the sum of their noisy weights, over the rounds so far, passes.
+
+    As `ThresholdedVocabulary`, but a unit's weights may also depend on what earlier rounds said of its own words, and
+    ``delta_threshold`` bounds, whatever happened before, the chance that a word that one unit alone has passes in
+    *this* round. (Proof: ``mechanisms/vocabulary.proof.md``. It costs the same.)
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaplaceRelease(Event):
     """*One* number plus Laplace noise of ``scale`` times the most by which neighbours can move that number.
 

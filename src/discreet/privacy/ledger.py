@@ -154,6 +154,17 @@ class Ledger:
             self._entries = (*self._entries, *entries)  # the only line that changes anything
         return Reservation(entries)
 
+    def extend(self, reservation: Reservation, plan: Iterable[Entry]) -> None:
+        """Charge more of a plan and add it to what was reserved, or raise and change nothing."""
+        reservation.add(self.reserve(plan))
+
+    def would_take(self, plan: Iterable[Entry]) -> None:
+        """Raise what `reserve` would raise now. Changes nothing, and promises nothing for later."""
+        entries = tuple(plan)
+        self._check(entries)
+        if self.file is not None:
+            self.file.ledger().fits(entries)
+
     def absorb(self, other: Ledger) -> None:
         """Charge everything that was charged to ``other``, such as the ledger of a private vocabulary."""
         if other is self or not other.entries:
@@ -274,6 +285,11 @@ class Reservation:
     @property
     def left(self) -> int:
         return sum(entry.count for entry in self.plan) - self._drawn
+
+    def add(self, more: Reservation) -> None:
+        """Go on with what another has reserved. The releases of both count on."""
+        with self._lock:
+            self.plan = (*self.plan, *more.plan)
 
     def draw(self, n: int = 1, event: Event | None = None) -> Event:
         """Take the next ``n`` events of the plan and return the last of them; raises when it holds fewer.

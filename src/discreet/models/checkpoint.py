@@ -1,0 +1,194 @@
+"""A long private fit that outlives its process, and tells the truth about what it has spent.
+
+The plan is charged in stages. A stage is a few rounds: what they cost is charged, and noted here, before the first of
+them draws noise; when the last is done the state is saved. So after ``kill -9`` at any moment everything that was drawn
+has been charged. A resumed run goes on from the last saved state with a fresh key, and charges the stage that it
+repeats a second time: the same rounds under new noise are new releases (and under the old noise they would give the
+data away). Restoring a checkpoint never gives budget back, because what was spent is not its to keep: the budget file
+has it. Without a budget file the note in the folder is all there is, and a copied folder would forget.
+
+The folder holds private state (every token and its topic): its files are for their owner's eyes only, and a fit that
+ends removes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._types import AnyArray
+from discreet.corpus.corpus import Corpus
+from discreet.privacy.events import Entry, Event
+from discreet.privacy.ledger import Ledger, Reservation
+
+RUN, SPENT, STATE = "run.json", "spent.jsonl", "state.npz"
+
+NOTICE = "private: tokens and topics of a fit that is not done. Never publish or copy; the fit removes it at its end."
+
+
+def fingerprint(corpus: Corpus, groups: AnyArray | None, **facts: Any) -> str:
+    """The same for the same documents under the same plan, and for nothing else."""
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode())
+    digest.update("\n".join(corpus.vocabulary).encode())
+    for array in (corpus.words, corpus.offsets, groups):
+        digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+class Checkpoint:
+    """The state of one run in ``folder``, made when there is none. ``run`` is its `fingerprint`."""
+
+    def __init__(self, folder: str | os.PathLike[str], run: str) -> None:
+        self.folder = Path(folder)
+        self.resumed = False
+        self.state: dict[str, AnyArray] = {}
+        self.spent: tuple[Entry, ...] = ()
+        """What this run has been charged, stages that were repeated twice."""
+        try:
+            self.folder.mkdir(mode=0o700)
+        except FileExistsError:
+            self._open(run)
+        except FileNotFoundError:
+            raise InputError(
+                f"there is no folder {self.folder.parent} to put a checkpoint in. Make it first."
+            ) from None
+        else:
+            self._write(RUN, json.dumps({"notice": NOTICE, "run": run}).encode())
+
+    def _open(self, run: str) -> None:
+        try:
+            found = json.loads((self.folder / RUN).read_bytes())["run"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise InputError(
+                f"{self.folder} exists and is not a checkpoint. Name a folder that is not there yet, or an earlier "
+                "run's checkpoint."
+            ) from None
+        if found != run:
+            raise InputError(
+                f"the checkpoint in {self.folder} is of another run: other documents, parameters or budget. Resume it "
+                "with what it was begun with, or name another folder. (What that run spent stays spent.)"
+            )
+        if (self.folder / SPENT).exists():
+            *lines, torn = (self.folder / SPENT).read_bytes().split(b"\n")
+            if torn:  # its noise was never drawn
+                os.truncate(self.folder / SPENT, (self.folder / SPENT).stat().st_size - len(torn))
+            self.spent = tuple(Entry.from_json(entry) for line in lines for entry in json.loads(line))
+        if (self.folder / STATE).exists():
+            with np.load(self.folder / STATE, allow_pickle=False) as arrays:
+                self.state = dict(arrays)
+        self.resumed = bool(self.spent)
+
+    def note(self, entries: Iterable[Entry]) -> None:
+        """On disk when this returns; then the noise may be drawn."""
+        entries = tuple(entries)
+        with open(self.folder / SPENT, "a", encoding="utf-8", opener=_private) as file:
+            file.write(json.dumps([entry.to_json() for entry in entries]) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.spent = (*self.spent, *entries)
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Replace the state, completely or not at all."""
+        with open(self.folder / "new", "wb", opener=_private) as file:
+            np.savez(file, **state)
+            file.flush()
+            os.fsync(file.fileno())
+        (self.folder / "new").replace(self.folder / STATE)
+
+    def account(
+        self, plan: Sequence[Entry], elsewhere: Sequence[Entry], delta: float, ledger: Ledger
+    ) -> tuple[float, tuple[str, ...]]:
+        """The ε of everything that this run has spent, with what was paid ``elsewhere``, and what to say about it."""
+        from discreet.privacy.accounting import spent
+
+        twice = sum(entry.count for entry in self.spent) - sum(entry.count for entry in plan)
+        reasons = []
+        if self.resumed:
+            reasons.append(f"interrupted and resumed: {max(twice, 0)} releases were charged a second time")
+        if ledger.file is None:
+            reasons.append("the checkpoint was not copied, nor restored from a backup")
+        return spent((*elsewhere, *self.spent), delta).epsilon, tuple(reasons)
+
+    def remove(self) -> None:
+        """The run is done, and nobody needs its private state."""
+        for path in self.folder.iterdir():
+            path.unlink()
+        self.folder.rmdir()
+
+    def _write(self, name: str, content: bytes) -> None:
+        with open(self.folder / name, "wb", opener=_private) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def reopened(ledger: Ledger, spent: Sequence[Entry]) -> Ledger:
+    """The ledger of a run that goes on. Without a file: a new one that knows what was spent, and sets no limit, since
+    what is repeated comes on top of the plan."""
+    if ledger.file is not None:
+        return ledger
+    again = Ledger(unit=ledger.unit, relation=ledger.relation)
+    again.reserve(spent)
+    return again
+
+
+class Payment:
+    """Who pays for the rounds: the ledger, the whole plan at once, or stage by stage where there is a checkpoint.
+
+    ``before`` is released ahead of the first round. ``owed`` was released elsewhere and is charged here too.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        before: Sequence[Entry],
+        rounds: Sequence[Event],
+        *,
+        owed: Sequence[Entry] = (),
+        checkpoint: Checkpoint | None = None,
+        every: int = 1,
+        label: str = "",
+    ) -> None:
+        self._ledger, self._rounds, self._checkpoint, self._every = ledger, rounds, checkpoint, every
+        self._label = label
+        if checkpoint is None:
+            self.done, self._paid = 0, len(rounds)
+            self.reservation = ledger.reserve((*before, *self._entries(0, len(rounds)), *owed))
+            return
+        self.done = self._paid = int(checkpoint.state.get("round", 0))
+        self.reservation = Reservation(())
+        first = () if self.done else tuple(before)
+        owed = () if checkpoint.spent else tuple(owed)
+        ledger.would_take((*owed, *first, *self._entries(self.done, len(rounds))))  # rather now than half-way
+        if owed:
+            ledger.reserve(owed)
+        self._pay(first, owed)
+
+    def open_round(self, number: int, state: Callable[[], Mapping[str, Any]]) -> None:
+        """Before round ``number``: at the start of a stage, save the state, then pay for the stage."""
+        if number > self._paid and self._checkpoint is not None:
+            self._checkpoint.save({**state(), "round": number - 1})
+            self._pay()
+
+    def _pay(self, before: tuple[Entry, ...] = (), owed: tuple[Entry, ...] = ()) -> None:
+        assert self._checkpoint is not None
+        last = min(self._paid + self._every, len(self._rounds))
+        entries = (*before, *self._entries(self._paid, last))
+        self._ledger.extend(self.reservation, entries)  # [stage] charged, then noted, and only then drawn
+        self._checkpoint.note((*owed, *entries))
+        self._paid = last
+
+    def _entries(self, first: int, last: int) -> tuple[Entry, ...]:
+        return tuple(Entry(event, len(list(same)), self._label) for event, same in groupby(self._rounds[first:last]))
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,146 @@
+"""LaplaceLDA: CDP-LDA and CDP-LDA+, the papers' baselines. As published only: nothing is proved about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from discreet._errors import WouldLeak
+from discreet._random import Key
+from discreet.engines.threads import MAX_TOPICS
+from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.loop import Callback, Measures, run_sweeps
+from discreet.models.published import SequentialSampler, claimed, refuse_ledger
+from discreet.privacy.guarantee import Observer
+from discreet.privacy.ledger import Ledger
+
+MISSING = (
+    "every draw reads its raw word outside the noise, and draws are not charged",
+    "a replaced word moves two cells of n[k, w], so that noise of scale 1/epsilon pays for half of it",
+    "the model is computed from counts that moved after the last noise",
+)
+ONCE = "after the first sweep no count is protected by anything"
+EVERY = "the papers plot the epsilon of one sweep; this is the sum over sweeps"
+
+
+class LaplaceLDA(TopicModel):
+    """CDP-LDA and CDP-LDA+ (the baselines of papers 000 and 001, after Foulds et al. 2016). **There is no sound form.**
+
+    Collapsed Gibbs sampling with Laplace noise Lap(1/ε) in the counts N_k^t (ours: n[w, k]) and N_m^k (n[d, k]): before
+    the first sweep only (CDP-LDA), or before every sweep (CDP-LDA+, ``every_sweep=True``). The noise stays in the
+    counts. It is here so that the papers can be reproduced, and refuses to run without ``as_published=True``: use
+    :class:`~discreet.PrivateLDA`, or :class:`~discreet.HybridLDA` for single words.
+
+    **What the printed ε means.** The papers' own: ε for CDP-LDA, ε added up over the sweeps for CDP-LDA+ (000 plots
+    that of one). It is *claimed*, and does not hold: later draws read raw words outside the noise, whatever was added
+    before, and a replaced word moves two cells of N_k^t, so that even the first noise costs 2ε for one word.
+
+    Differences from the papers: noise on a grid of 1/4096 of its scale, not real numbers; a count below zero is read as
+    zero, in draws and in Φ (the papers do not say what they do there); the order of documents and tokens (unsaid) is
+    longest first and secret. 001 describes the noise as added "at the beginning", 000 as "in the first iteration":
+    taken to be the same.
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    epsilon : float
+        The noise is Lap(1/epsilon), each time.
+    every_sweep : bool
+        False: CDP-LDA. True: CDP-LDA+.
+    alpha, beta : float
+        The papers have β = 0.01 and α = 1 (000) or 0.1 (001).
+    n_sweeps : int
+        Iterations; 001 has 300.
+    as_published : bool
+        Must be True: you have read the above.
+    ledger : None
+        No ledger can account for an epsilon that is only claimed: anything else is refused.
+    random_state, progress, callbacks :
+        As in :class:`~discreet.LDA`. The sampler is sequential: there are no threads.
+    """
+
+    _parameter_constraints = {
+        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "every_sweep": ["boolean"],
+        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
+        "as_published": ["boolean"],
+        "ledger": [Ledger, None],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state", np.random.Generator],
+        "progress": ["boolean"],
+        "callbacks": [list, tuple, None],
+    }
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        epsilon: float = 1.0,
+        every_sweep: bool = False,
+        alpha: Any = 1.0,
+        beta: float = 0.01,
+        n_sweeps: int = 300,
+        as_published: bool = False,
+        ledger: Ledger | None = None,
+        n_threads: int | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+        callbacks: Iterable[Callback] | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.epsilon = epsilon
+        self.every_sweep = every_sweep
+        self.alpha = alpha
+        self.beta = beta
+        self.n_sweeps = n_sweeps
+        self.as_published = as_published
+        self.ledger = ledger
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.progress = progress
+        self.callbacks = callbacks
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """As on the command line."""
+        return "laplace-plus" if self.every_sweep else "laplace"
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train on documents. ``y`` is ignored."""
+        self._check_parameters()
+        if not self.as_published:
+            raise WouldLeak(
+                "LaplaceLDA has no form that is proved to protect anything. Use PrivateLDA (documents and users) or "
+                "HybridLDA (words), or pass as_published=True to reproduce the papers."
+            )
+        refuse_ledger(self.ledger)
+        alpha = broadcast_alpha(self.alpha, self.n_topics)
+        corpus = self._read(X, reset=True)
+        key = Key.open(self.random_state)
+        sampler = SequentialSampler(corpus, self.n_topics, alpha, self.beta, key)
+
+        def sweep(number: int) -> Measures:
+            if number == 1 or self.every_sweep:
+                sampler.blur_words(1 / self.epsilon)
+                sampler.blur_documents(1 / self.epsilon)
+            sampler.sweep(number)
+            return {}
+
+        self.history_ = run_sweeps(
+            range(1, self.n_sweeps + 1), sweep, callbacks=self.callbacks or (), progress=self.progress
+        )
+        self.components_ = sampler.topics_of_words()
+        self.alpha_, self.beta_ = alpha, float(self.beta)
+        total = self.epsilon * (self.n_sweeps if self.every_sweep else 1)
+        reasons = (*MISSING, EVERY if self.every_sweep else ONCE)
+        observer = Observer.TRAJECTORY if self.every_sweep else Observer.MODEL
+        self.guarantee_ = claimed(float(total), observer, key, corpus, *reasons)
+        return self

@@ -1,0 +1,110 @@
+"""What one fit of PrivateLDA will release: decided, with its noise and its cost, before the data are touched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from discreet._errors import InputError
+from discreet.privacy.calibrate import gaussian, on_grid, rising
+from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.ledger import Budget
+
+SCALE = 4096.0
+"""Noise in steps of the grid: the same for every release, so that one table serves all; the grid follows the noise."""
+
+FINEST = 65536.0
+"""The same where the budget is so small that a contribution would be lost between the steps of the usual grid."""
+
+STEPS = 32.0
+"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) asks for a finer grid."""
+
+SIZES = 64
+"""Bins of the histogram of unit sizes: bin b holds norms from 2^(b/4) on, in units of one token."""
+
+SIZE_SHARE, WORD_SHARE = 0.004, 0.02
+"""Of the budget (as precision): for the histogram of unit sizes, and for the frequencies of words."""
+
+
+class Planned(Protocol):
+    """What of a model the plan depends on."""
+
+    n_topics: int
+    epsilon: float
+    delta: float
+    n_units: int | None
+    n_rounds: int
+    sampling_rate: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is decided before the data are touched: public constants, the noise, and what it costs."""
+
+    sizes: DiscreteGaussianRelease
+    frequencies: DiscreteGaussianRelease
+    rounds: tuple[Entry, ...]
+    threshold: int
+    """A unit takes part when 32 random bits are below this."""
+    epsilon: float
+
+    @classmethod
+    def make(cls, model: Planned, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
+        """``before``: what the words have cost. It comes out of the same budget."""
+        budget = Budget(float(model.epsilon), float(model.delta))
+        if model.n_units is not None and model.delta >= 1 / model.n_units:
+            raise InputError(
+                f"delta={model.delta:g} is not below 1/n_units={1 / model.n_units:g}: it would allow to publish a unit "
+                "as it is. Take a delta far below, such as a thousandth of that."
+            )
+        whole = gaussian(budget).noise  # the multiplier if all were spent on one release
+        sizes = _event(whole / math.sqrt(SIZE_SHARE), SIZES)
+        frequencies = _event(whole / math.sqrt(WORD_SHARE), n_words)
+        alongside = (Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies"))
+        if sizes.sensitivity < 1 or frequencies.sensitivity < 1:
+            raise InputError(
+                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
+            )
+        threshold = math.ceil(model.sampling_rate * 2**32)
+        for scale in (SCALE, FINEST):
+            found = gaussian(
+                budget,
+                profile=rising(int(model.n_rounds)),
+                sampling_rate=threshold / 2**32,
+                cells=n_words * int(model.n_topics),
+                scale=scale,
+                alongside=(*alongside, *before),
+                label="topic counts",
+            )
+            if min(_sensitivities(found.plan)) >= 4 * STEPS:
+                break
+        return cls(sizes, frequencies, found.plan, threshold, found.epsilon)
+
+    @property
+    def before(self) -> tuple[Entry, ...]:
+        """Released ahead of the rounds."""
+        return Entry(self.sizes, 1, "histogram of unit sizes"), Entry(self.frequencies, 1, "word frequencies")
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (*self.before, *self.rounds)
+
+    @property
+    def round_events(self) -> list[DiscreteGaussianRelease]:
+        events = [entry.event for entry in self.rounds for _ in range(entry.count)]
+        return [event for event in events if isinstance(event, DiscreteGaussianRelease)]
+
+    @property
+    def rate(self) -> float:
+        return self.threshold / 2**32
+
+
+def _event(multiplier: float, cells: int) -> DiscreteGaussianRelease:
+    """Noise of this multiplier on a grid so fine that the clip is many steps."""
+    usual = on_grid(multiplier, cells, scale=SCALE)
+    return usual if usual.sensitivity >= STEPS else on_grid(multiplier, cells, scale=FINEST)
+
+
+def _sensitivities(plan: tuple[Entry, ...]) -> list[float]:
+    return [entry.event.sensitivity for entry in plan if isinstance(entry.event, DiscreteGaussianRelease)]

@@ -1,0 +1,45 @@
+"""What a private fit opens with and ends with: the ledger that pays for it, and the guarantee that it earned."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from discreet._errors import InputError
+from discreet._random import Key
+from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
+from discreet.privacy.ledger import Budget, Ledger
+
+
+class Paying(Protocol):
+    """A model with a budget of its own, and maybe a ledger."""
+
+    epsilon: float
+    delta: float
+    ledger: Ledger | None
+
+
+def open_ledger(model: Paying, unit: Unit) -> Ledger:
+    """The ledger given, which must count the same thing, or a new one."""
+    if model.ledger is None:
+        return Ledger(Budget(float(model.epsilon), float(model.delta)), unit=unit)
+    if (model.ledger.unit, model.ledger.relation) != (unit, Relation.ADD_REMOVE):
+        raise InputError(
+            f"this fit protects one {unit} ({Relation.ADD_REMOVE}), but the ledger counts per {model.ledger.unit} "
+            f"({model.ledger.relation}). Use a ledger of the same unit, or give groups= for users."
+        )
+    return model.ledger
+
+
+def proven(model: Paying, epsilon: float, unit: Unit, key: Key, assumptions: tuple[str, ...]) -> Guarantee:
+    """Theorem A's guarantee: whole units, against whoever sees every released statistic. With a seed it is none."""
+    if key.seeded:
+        return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {unit}")
+    return Guarantee(
+        epsilon=epsilon,
+        delta=model.delta,
+        unit=unit,
+        observer=Observer.STATISTICS,
+        relation=Relation.ADD_REMOVE,
+        basis=Basis.PROVEN,
+        reasons=assumptions,
+    )

@@ -1,0 +1,115 @@
+"""What ``as_published`` forms share: the papers' sequential sampler, noise in its own counts, and what is claimed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._random import Key, Purpose
+from discreet._types import FloatArray
+from discreet.corpus.corpus import Corpus
+from discreet.engines.threads import ThreadEngine
+from discreet.kernels.sequential import sweep_sequential
+from discreet.mechanisms.noise import sample_discrete_laplace
+from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
+from discreet.privacy.ledger import Ledger
+
+STEPS = 4096.0
+"""Grid steps in the scale of a Laplace value: fine enough to stand for the papers' real numbers."""
+
+
+class SequentialSampler:
+    """Collapsed Gibbs sampling as papers 000, 001 and 002 run it: shared counts move with every draw.
+
+    ``word_topic`` (flat, word × topic), ``topic_totals`` and ``doc_topic`` are the sampler's own counts: noise that is
+    added to them stays. Tokens lie in secret slots, documents longest first; the papers say nothing about order.
+    """
+
+    def __init__(self, corpus: Corpus, n_topics: int, alpha: FloatArray, beta: float, key: Key) -> None:
+        engine = ThreadEngine(corpus, n_topics, key, 1)
+        engine.draw_first_topics()
+        self.words, self.offsets, self.topics = engine.words, engine.offsets, engine.topics
+        self.alpha, self.beta, self.key = alpha, float(beta), key
+        self.shape = (corpus.n_words, n_topics)
+        counts = engine.count().reshape(corpus.n_words, engine.width)[:, :n_topics]
+        self.word_topic: FloatArray = np.ascontiguousarray(counts, np.float64).ravel()
+        self.topic_totals: FloatArray = self.word_topic.reshape(self.shape).sum(axis=0)
+        document = np.repeat(np.arange(corpus.n_documents), np.diff(self.offsets))
+        cells = np.bincount(document * n_topics + self.topics, minlength=corpus.n_documents * n_topics)
+        self.doc_topic: FloatArray = cells.reshape(corpus.n_documents, n_topics).astype(np.float64)
+        self.everything = np.ones(corpus.n_tokens, bool)
+        self._n_noises = 0
+
+    def sweep(self, number: int, clip: float = math.inf) -> None:
+        """Every topic anew, one token after the other."""
+        sweep_sequential(
+            self.words,
+            self.offsets,
+            self.topics,
+            self.everything,
+            self.word_topic,
+            self.topic_totals,
+            self.doc_topic,
+            self.alpha,
+            self.beta,
+            self.key.words,
+            np.uint32(Purpose.SWEEP),
+            np.uint32(number),
+            clip,
+        )
+
+    def blur_words(self, scale: float) -> None:
+        """Laplace noise into the counts n[w, k] themselves, and so into their totals."""
+        self.word_topic += self._laplace(self.word_topic.size, scale)
+        self.topic_totals[:] = self.word_topic.reshape(self.shape).sum(axis=0)
+
+    def blur_documents(self, scale: float) -> None:
+        """Laplace noise into the counts n[d, k]."""
+        self.doc_topic += self._laplace(self.doc_topic.size, scale).reshape(self.doc_topic.shape)
+
+    def _laplace(self, n: int, scale: float) -> FloatArray:
+        noise = np.empty(n, np.int64)
+        self._n_noises += 1
+        sample_discrete_laplace(noise, STEPS, self.key, self._n_noises)
+        values: FloatArray = noise.astype(np.float64) * (scale / STEPS)
+        return values
+
+    def topics_of_words(self) -> FloatArray:
+        """Φ, topic × word: (n[k, w] + β) / Σ (n[k, w] + β), a count below zero read as zero."""
+        positive = np.maximum(self.word_topic.reshape(self.shape).T, 0.0) + self.beta
+        return np.ascontiguousarray(positive / positive.sum(axis=1, keepdims=True))
+
+
+def refuse_ledger(ledger: Ledger | None) -> None:
+    """What is only claimed cannot be added to what is proven."""
+    if ledger is not None:
+        raise InputError(
+            "as_published=True gives an epsilon that is only claimed, so no ledger can account for it. Leave ledger or "
+            "as_published out."
+        )
+
+
+def claimed(
+    epsilon: float,
+    observer: Observer,
+    key: Key,
+    corpus: Corpus,
+    *reasons: str,
+    relation: Relation = Relation.REPLACE,
+) -> Guarantee:
+    """The papers' number for one word, and what is missing. With a seed not even that."""
+    if key.seeded:
+        return Guarantee.none(SEEDED, f"without the seed epsilon={epsilon:.4g} would be claimed for one word")
+    if corpus.vocabulary_from == "text":
+        reasons = (*reasons, "the vocabulary was read from the private text")
+    return Guarantee(
+        epsilon=epsilon,
+        delta=0.0,
+        unit=Unit.WORD,
+        observer=observer,
+        relation=relation,
+        basis=Basis.CLAIMED,
+        reasons=reasons,
+    )

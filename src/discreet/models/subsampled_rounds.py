@@ -1,0 +1,158 @@
+"""The sound form of SUB-LDA: rounds of Theorem A with the paper's own steps and no others (subsampled.proof.md)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._random import Purpose
+from discreet._types import BoolArray, FloatArray, IntArray
+from discreet.corpus.corpus import Corpus
+from discreet.engines.rounds import RoundEngine
+from discreet.evaluation import completion_perplexity
+from discreet.kernels.slots import aligned
+from discreet.mechanisms.release import release_sum
+from discreet.models.loop import Measures
+from discreet.models.private_plan import FINEST, SCALE, STEPS
+from discreet.models.subsampling import Converged, frequent_cells
+from discreet.privacy.calibrate import gaussian
+from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.ledger import Budget, Reservation
+
+if TYPE_CHECKING:
+    from discreet.models.subsampled import SubsampledLDA
+
+STEP = 0.6
+"""Round i moves the running counts by i^-STEP of the way to its own."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is decided before the data are touched."""
+
+    rounds: Entry
+    event: DiscreteGaussianRelease
+    threshold: int
+    """No unit takes part unless 32 random bits are below this: the rate that is charged."""
+    epsilon: float
+
+    @classmethod
+    def make(cls, model: SubsampledLDA, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
+        """``before``: what the words have cost. It comes out of the same budget."""
+        threshold = math.ceil(model.largest_rate * 2**32)
+        for scale in (SCALE, FINEST):
+            found = gaussian(
+                Budget(float(model.epsilon), float(model.delta)),
+                rounds=int(model.n_rounds),
+                sampling_rate=threshold / 2**32,
+                cells=n_words * int(model.n_topics),
+                scale=scale,
+                alongside=before,
+                label="topic counts",
+            )
+            (event,) = (entry.event for entry in found.plan if isinstance(entry.event, DiscreteGaussianRelease))
+            if event.sensitivity >= 4 * STEPS:
+                break
+        if event.sensitivity < 1:
+            raise InputError(
+                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
+            )
+        return cls(found.plan[0], event, threshold, found.epsilon)
+
+
+class Rounds:
+    """One training run. The engine is private; every other field is a function of what was released."""
+
+    def __init__(
+        self,
+        model: SubsampledLDA,
+        plan: Plan,
+        engine: RoundEngine,
+        reservation: Reservation,
+        alpha: FloatArray,
+        public: Corpus | None,
+    ) -> None:
+        self.model, self.plan, self.engine, self.reservation = model, plan, engine, reservation
+        self.alpha, self.public = alpha, public
+        self.grid = model.clip / plan.event.sensitivity
+        self.counts = np.zeros((engine.n_words, model.n_topics))
+        self.variance = 0.0
+        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
+        start = np.random.Generator(np.random.PCG64(seed.tolist())).gamma(4.0, 0.25, self.counts.shape)
+        self.topics = start / start.sum(axis=0)
+        self.weights = aligned(engine.n_words * engine.width, np.float32)
+        self.converged = False
+        self._rule = None if model.tolerance is None else Converged(model.tolerance, model.patience)
+
+    def round(self, number: int) -> Measures:
+        """Sample, sweep, release, average."""
+        model, engine = self.model, self.engine
+        table = self.weights.reshape(engine.n_words, engine.width)
+        table[:, : model.n_topics] = self.topics * engine.n_words
+        exact = engine.contributions(
+            self.included(number),
+            self.weights,
+            self.alpha,
+            n_sweeps=model.n_sweeps,
+            n_samples=1,
+            word_weights=np.full(engine.n_words, 1 / self.grid, np.float32),
+            clip=self.plan.event.sensitivity,  # [clip] what was charged
+        )
+        cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
+        self._average(self._release(cells, number).reshape(self.counts.shape), number)
+        if number == 1:
+            self._warn_if_hopeless()
+        positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
+        self.topics = positive / positive.sum(axis=0)
+        return self._judge()
+
+    def _release(self, cells: IntArray, number: int) -> IntArray:
+        key, threads = self.engine.key, self.engine.n_threads
+        return release_sum(cells, self.plan.event, self.reservation, key=key, number=number, n_threads=threads)
+
+    def _average(self, noisy: IntArray, number: int) -> None:
+        """A step from the mean so far, and the variance of the noise that is left in it."""
+        scale = self.grid / self.model.sampling_rate  # [divisor] planned, never the batch's size
+        step = number**-STEP
+        self.counts = (1 - step) * self.counts + step * scale * noisy
+        self.variance = (1 - step) ** 2 * self.variance + (step * scale * self.plan.event.scale) ** 2
+
+    def included(self, number: int) -> BoolArray:
+        """Who takes part: each unit by its own coin, at the rate of all, or at one of its own below it (Eq. 10)."""
+        model, engine, largest = self.model, self.engine, self.plan.threshold
+        if not model.adaptive or number == 1:  # before the first release no word is frequent
+            return engine.coins(number, largest if not model.adaptive else math.ceil(model.sampling_rate * 2**32))
+        own = engine.shares(frequent_cells(self.counts, model.frequent_share))  # [own] its tokens and the released
+        return engine.coins(number, np.minimum(np.ceil(own * largest), largest).astype(np.int64))  # [rate]
+
+    def _judge(self) -> Measures:
+        """Eq. 9 on public documents: post-processing."""
+        if self.public is None:
+            return {}
+        perplexity = completion_perplexity(
+            self.topics.T, self.public, alpha=self.alpha, n_threads=self.engine.n_threads
+        )
+        self.converged = self._rule is not None and self._rule(perplexity)
+        return {"public_perplexity": perplexity}
+
+    def _warn_if_hopeless(self) -> None:
+        """An honest sentence when the noise that will be left is larger than what it hides; of the first release."""
+        variance = 0.0
+        for i in range(1, self.model.n_rounds + 1):
+            variance = (1 - i**-STEP) ** 2 * variance + i ** (-2 * STEP)
+        noise = math.sqrt(self.variance * variance)  # after the first round it is one release's
+        surely = self.counts.sum() + 2 * math.sqrt(self.variance * self.counts.size)
+        signal = max(surely, 1e-300) / self.counts.size
+        if noise > signal:
+            warnings.warn(
+                f"this will hardly give useful topics: the noise in an average cell is at least {noise / signal:.2g} "
+                f"times the count it hides, with {self.engine.n_words:,} words, {self.model.n_topics} topics and "
+                f"epsilon={self.model.epsilon:g}. More units, fewer words, fewer topics or a larger epsilon would "
+                "help.",
+                stacklevel=5,
+            )

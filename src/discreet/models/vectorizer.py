@@ -1,0 +1,250 @@
+"""PrivateVectorizer: from texts to word counts, over words that may be published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from discreet._errors import InputError, WouldLeak
+from discreet._random import Key
+from discreet._types import AnyArray
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.text import DEFAULT_PATTERN, CorpusBuilder, Tokenizer
+from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
+from discreet.models.private_input import VocabularyCost, check_groups
+from discreet.models.promise import open_ledger, proven
+from discreet.privacy import Guarantee
+from discreet.privacy.guarantee import Unit
+from discreet.privacy.ledger import Budget, Ledger
+
+
+class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Document-term counts over a vocabulary that was selected from the text with differential privacy.
+
+    A unit is one document, or with ``groups=`` all documents of one user: the *model's* unit, if a private model is
+    trained on the counts. Only units of the data that were fitted are protected, and only in the list of words: the
+    counts themselves are as private as the texts. The mechanism and its proof: ``mechanisms/vocabulary.py``.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The budget of the selection.
+    max_tokens_per_unit : int
+        Of each unit at most this many different words count (Δ₀), chosen by its own coins. The counts are not cut.
+    method : "rounds" or "plain"
+        With rerouting over ten rounds, or the weighted Gaussian of one round, which finds fewer words.
+    max_words : int, optional
+        Keep the best so many of the words that were found, by what was released of them. It costs nothing.
+    share : float
+        Spend only this share of the budget (as precision), and leave the rest to the model that comes after.
+    token_pattern, lowercase, stop_words :
+        As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
+    output : "matrix" or "corpus"
+        What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` that tells a private model
+        what its words have cost (``to_corpus`` always gives one).
+    ledger : Ledger, optional
+        Charged before the first noise is drawn. By default a new one for this fit.
+    random_state :
+        For tests. A seeded run promises nothing.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        Word → column. Columns are in alphabetical order, which tells nothing of who used a word first.
+    guarantee_, ledger_ :
+        What the list of words promises, and what was charged.
+    """
+
+    _parameter_constraints = {
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "max_tokens_per_unit": [Interval(Integral, 1, 1_000_000, closed="both")],
+        "method": [StrOptions({"rounds", "plain"})],
+        "max_words": [Interval(Integral, 1, None, closed="left"), None],
+        "share": [Interval(Real, 0, 1, closed="right")],
+        "token_pattern": [str],
+        "lowercase": ["boolean"],
+        "stop_words": [StrOptions({"english"}), "array-like", set, frozenset, None],
+        "output": [StrOptions({"matrix", "corpus"})],
+        "ledger": [Ledger, None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    vocabulary_: dict[str, int]
+    guarantee_: Guarantee
+    ledger_: Ledger
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        max_tokens_per_unit: int = 100,
+        *,
+        method: Literal["rounds", "plain"] = "rounds",
+        max_words: int | None = None,
+        share: float = 1.0,
+        token_pattern: str = DEFAULT_PATTERN,
+        lowercase: bool = True,
+        stop_words: Any = "english",
+        output: Literal["matrix", "corpus"] = "matrix",
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.max_tokens_per_unit = max_tokens_per_unit
+        self.method = method
+        self.max_words = max_words
+        self.share = share
+        self.token_pattern = token_pattern
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.output = output
+        self.ledger = ledger
+        self.random_state = random_state
+
+    # --- fitting ------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+        """Select words from texts, or from a corpus that holds all of its words. ``y`` is ignored."""
+        self._fit(X, groups)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> Any:
+        """As ``fit`` and ``transform``, reading the texts once."""
+        corpus = self._fit(X, groups)
+        return self._given(corpus.restrict(self.vocabulary_), groups)
+
+    def _fit(self, X: Any, groups: Any) -> Corpus:
+        plan = self.plan()
+        corpus = self._read_all(X)
+        users = check_groups(groups, corpus)
+        unit = Unit.DOCUMENT if users is None else Unit.USER
+        ledger = open_ledger(self, unit)
+        key = Key.open(self.random_state)
+        numbers = np.arange(corpus.n_documents) if users is None else users
+        unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
+        reservation = ledger.reserve(plan.entries)  # [reserve]
+        found = select_words(unit_words, ends, corpus.n_words, plan, reservation, key).words[: self.max_words]
+        self.ledger_ = ledger
+        self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
+        self._cost = VocabularyCost(plan.entries, ledger, key.seeded)
+        self.vocabulary_ = {word: i for i, word in enumerate(sorted(corpus.vocabulary[i] for i in found))}  # [order]
+        if not self.vocabulary_:
+            raise InputError(
+                f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}; the ledger has "
+                "been charged for the attempt. It takes more units that share words, or a larger epsilon; or pass a "
+                "public word list."
+            )
+        return corpus
+
+    def plan(self) -> Plan:
+        """What a fit will charge: a function of the parameters alone."""
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise InputError(" ".join(str(error).split())) from None
+        return Plan.make(
+            Budget(float(self.epsilon), float(self.delta)),
+            method=self.method,
+            max_words=int(self.max_tokens_per_unit),
+            share=float(self.share),
+        )
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _tokenizer(self) -> Tokenizer:
+        stop: Any = self.stop_words
+        stop = stop if isinstance(stop, str | None) else frozenset(stop)
+        return Tokenizer(self.token_pattern, self.lowercase, stop)
+
+    def _read_all(self, X: Any) -> Corpus:
+        """Every word that there is, in alphabetical order. Nothing but one document decides which words it has."""
+        if isinstance(X, Corpus):
+            if not X.all_words:  # [all-words]
+                raise WouldLeak(
+                    "this corpus does not hold all words of its text: some were left out by looking at all documents, "
+                    "or it never was text. Pass the texts, or a corpus read without vocabulary= and max_words=."
+                )
+            return X
+        builder = CorpusBuilder(tokenizer=self._tokenizer())
+        for text in _texts(X):
+            builder.add(text)
+        try:
+            return builder.build()
+        except InputError:  # no document, or no word: like any text of which no word stands out
+            none, offsets = np.empty(0, np.int32), np.zeros(len(builder) + 1, np.int64)
+            return Corpus(none, offsets, ("",), vocabulary_from="text", all_words=True)
+
+    def to_corpus(self, X: Any, *, groups: Any = None) -> Corpus:
+        """Documents over the selected words. The corpus knows what these have cost."""
+        check_is_fitted(self)
+        if isinstance(X, Corpus):
+            corpus = X.restrict(self.vocabulary_)
+        else:
+            builder = CorpusBuilder(vocabulary=self.vocabulary_, tokenizer=self._tokenizer())
+            for text in _texts(X):
+                builder.add(text)
+            if not len(builder):
+                raise InputError("there is no document. Give at least one.")
+            corpus = builder.build()
+        return self._owned(corpus, groups)
+
+    def _owned(self, corpus: Corpus, groups: Any) -> Corpus:
+        return replace(
+            corpus,
+            vocabulary_from="private-selection",
+            vocabulary_cost=self._cost,
+            groups=corpus.groups if groups is None else _ids(groups, corpus),
+        )
+
+    # --- giving -------------------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Counts of the selected words; all others are passed over. They describe the documents: for the curator."""
+        return self._given(self.to_corpus(X), None)
+
+    def _given(self, corpus: Corpus, groups: Any) -> sp.csr_matrix | Corpus:
+        return self._owned(corpus, groups) if self.output == "corpus" else corpus.to_counts()
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """The selected words, in the order of the columns."""
+        check_is_fitted(self)
+        return np.array(list(self.vocabulary_), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _texts(X: Any) -> Iterable[str | None]:
+    """One text after another, or an error that names the first that is none. None is an empty document."""
+    if isinstance(X, str | bytes) or not isinstance(X, Iterable) or getattr(X, "ndim", 1) != 1:
+        raise InputError(
+            f"texts must come as a list of strings, one a document; found {type(X).__name__}"
+            f"{f' of {X.ndim} dimensions' if hasattr(X, 'ndim') else ''}. Pass one column of text."
+        )
+    for i, text in enumerate(X):
+        if text is not None and not isinstance(text, str):
+            raise InputError(
+                f"every text must be a string (or None, if it is empty); found {type(text).__name__} at position {i}. "
+                "Turn it into a string, or leave the document out."
+            )
+        yield text
+
+
+def _ids(groups: Any, corpus: Corpus) -> AnyArray:
+    """User ids as a corpus keeps them, after the checks that a private model makes."""
+    numbers = check_groups(groups, corpus)
+    assert numbers is not None
+    return numbers

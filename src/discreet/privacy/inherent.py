@@ -1,0 +1,30 @@
+"""What the inherent-privacy monitor (paper 001, Algorithms 1 and 2) may say: an estimate, never a guarantee."""
+
+from __future__ import annotations
+
+from discreet._errors import InputError
+from discreet.privacy.guarantee import Basis, Guarantee, Observer, Relation, Unit
+
+WHY_AN_ESTIMATE = (
+    "it is computed from the private counts of one run, and other data would give another number",
+    "only the topic totals are moved; the changed word's own counts and its document are held fixed",
+    "the largest sum over single tokens is taken, as if draws did not share counts: all of them do, so this is not "
+    "even an upper estimate",
+    "the model itself is computed from exact counts",
+)
+"""What keeps it from a proof."""
+
+
+def inherent_estimate(epsilon: float, unit: Unit | str) -> Guarantee:
+    """The monitor's number with everything that keeps people from trusting it. A Release refuses to carry it."""
+    if unit not in (Unit.WORD, Unit.DOCUMENT):
+        raise InputError(f"the monitor knows the units word and document; found {unit!r}.")
+    return Guarantee(
+        epsilon=float(epsilon),
+        delta=0.0,
+        unit=Unit(unit),
+        observer=Observer.TRAJECTORY,
+        relation=Relation.ADD_REMOVE,
+        basis=Basis.ESTIMATE,
+        reasons=WHY_AN_ESTIMATE,
+    )

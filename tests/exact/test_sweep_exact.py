@@ -1,0 +1,240 @@
+"""The float64 sweep: how often each topic is drawn, exactly; against its Python body; against any number of threads."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.stats import chi2, ncx2
+from test_sweep import (
+    ALPHA_ERROR,
+    DOCUMENTS,
+    SHAPES,
+    WRONG,
+    corpus_of,
+    pearson,
+    random_problem,
+    transition,
+)
+
+from discreet._random import Key, Purpose
+from discreet.corpus.corpus import Corpus
+from discreet.engines.threads import ThreadEngine
+from discreet.kernels.counts import padded
+from discreet.kernels.lanes import LANES
+from discreet.kernels.slots import WINDOW, aligned
+from discreet.kernels.sweep64 import UNIFORM_BITS, exact_scratch, sweep_exact
+from discreet.models.hybrid_plan import inaccuracy
+
+SWEEP = np.uint32(Purpose.SWEEP)
+SKIPPED = 2 ** (53 - UNIFORM_BITS)
+"""Draws that give a uniform topic."""
+GAMMA = Fraction(1, 2**UNIFORM_BITS)
+
+
+def sweep(corpus: Corpus, topics, weights, alpha, key, number, *, first=0, last=None, python=False):
+    """Topics after one sweep; ``weights`` is word × topic."""
+    n_topics, width = len(alpha), padded(len(alpha))
+    flat, row = aligned(corpus.n_words * width, np.float32), aligned(width, np.float32)
+    flat.reshape(-1, width)[:, :n_topics] = weights
+    row[:n_topics] = alpha
+    before, topics = flat.copy(), np.array(topics, np.uint16)
+    offsets = 2 * corpus.offsets
+    offsets.setflags(write=False)
+    (sweep_exact.py_func if python else sweep_exact)(
+        corpus.words.copy(),
+        offsets,
+        topics,
+        first,
+        corpus.n_documents if last is None else last,
+        flat,
+        row,
+        n_topics,
+        key.words,
+        SWEEP,
+        np.uint32(number),
+        *exact_scratch(width),
+    )
+    assert_array_equal(flat, before)  # frozen
+    return topics
+
+
+# --- one draw, all 2^53 outcomes of its bits ------------------------------------------------------------------------
+
+
+class Draw:
+    """A second, scalar reading of a draw: float32 products, float64 sums by lane, then the search for the mark."""
+
+    def __init__(self, products: np.ndarray) -> None:
+        wide = np.zeros(padded(len(products)))
+        wide[: len(products)] = products
+        self.running = np.cumsum(wide.reshape(-1, LANES), axis=0)  # within a lane, in rising order of topics
+        self.lanes = np.cumsum(self.running[-1])
+        self.n_topics = len(products)
+        order = np.arange(len(wide)).reshape(-1, LANES).T.ravel()
+        self.order = [k for k in order.tolist() if k < self.n_topics]
+        """Topics as the mark passes them."""
+
+    def topic(self, r: int) -> int:
+        total = self.lanes[-1]
+        mark = np.float64(r - SKIPPED) * (total * np.float64(1 / (2**53 - SKIPPED)))
+        lane = int(((self.lanes <= mark) & (self.lanes < total)).sum())
+        left = mark - (self.lanes[lane - 1] if lane else 0.0)
+        column = self.running[:, lane]
+        return LANES * int(((column <= left) & (column < column[-1])).sum()) + lane
+
+    def chances(self) -> list[Fraction]:
+        """Of each topic, uniform draws included, exactly: bisection finds where one topic gives way to the next."""
+        place = {k: i for i, k in enumerate(self.order)}
+        starts = []
+        for i in range(self.n_topics):
+            low, high = SKIPPED, 2**53  # the first r whose topic is at place i or later
+            while low < high:
+                middle = (low + high) // 2
+                low, high = (low, middle) if place[self.topic(middle)] >= i else (middle + 1, high)
+            starts.append(low)
+        sizes = np.diff([*starts, 2**53]).tolist()
+        drawn = {k: Fraction(size, 2**53) for k, size in zip(self.order, sizes, strict=True)}
+        return [drawn[k] + GAMMA * share for k, share in enumerate(uniform(self.n_topics))]
+
+
+def uniform(n_topics: int) -> list[Fraction]:
+    """Share of the 2^32 second words that name each topic: floor(word · K / 2^32)."""
+    starts = [-(-(k << 32) // n_topics) for k in range(n_topics + 1)]
+    return [Fraction(b - a, 2**32) for a, b in pairwise(starts)]
+
+
+def skewed(n_topics: int, seed: int) -> np.ndarray:
+    """Products over fourteen orders of magnitude, largest first or last or anywhere."""
+    rng = np.random.default_rng(seed)
+    x = np.float32(10.0) ** rng.uniform(-14, 0, n_topics).astype(np.float32)
+    return np.sort(x)[:: (-1) ** seed] if seed % 3 else x
+
+
+@pytest.mark.parametrize("n_topics", [2, 3, 16, 17, 50])
+@pytest.mark.parametrize("seed", range(4))
+def test_chance_of_every_topic_is_within_what_is_charged(n_topics, seed):
+    """|log(implemented / ideal)| ≤ K·2^-29: what ``hybrid.proof.md`` allows for sums, bits and the search.
+
+    The mixed-in topic is uniform to one part in 2^32/K; it reads no word, so it is part of the ideal draw.
+    """
+    products = skewed(n_topics, seed)
+    total = sum(Fraction(float(x)) for x in products)
+    found = Draw(products).chances()
+    assert sum(found) == 1
+    shares = uniform(n_topics)
+    ideal = [(1 - GAMMA) * Fraction(float(x)) / total + GAMMA * u for x, u in zip(products, shares, strict=True)]
+    worst = max(abs(math.log(a / b)) for a, b in zip(found, ideal, strict=True))
+    assert worst <= n_topics * 2.0**-29 < inaccuracy(n_topics)
+    bare = [(a - GAMMA * u) / (1 - GAMMA) for a, u in zip(found, shares, strict=True)]
+    errors = [abs(a - Fraction(float(x)) / total) for a, x in zip(bare, products, strict=True)]
+    assert max(errors) <= Fraction(12, 2**53)  # the proof's count of roundings
+
+
+def test_without_uniform_draws_the_loss_would_be_infinite():
+    """The reason for γ: a topic of ideal chance 1e-18 is never drawn by 53 bits."""
+    found = Draw(np.array([1.0, 1e-18], np.float32)).chances()
+    assert found[1] == GAMMA / 2  # nothing but the uniform part
+
+
+def test_kernel_draws_what_the_second_reading_draws():
+    """Twenty thousand documents of one token: same bits, same topics."""
+    n_topics, copies = 37, 20_000
+    rng = np.random.default_rng(2)
+    weights, alpha = rng.gamma(0.2, 1.0, (1, n_topics)) + 1e-3, rng.uniform(0.1, 1.0, n_topics)
+    key = Key.from_seed(8)
+    drawn = sweep(corpus_of(*[[0]] * copies), rng.integers(0, n_topics, copies), weights, alpha, key, 5)
+    one = Draw(weights[0].astype(np.float32) * alpha.astype(np.float32))
+    for document in range(0, copies, 17):
+        high, low = key.bits(Purpose.SWEEP, 5, document, 2).tolist()
+        if high >= 2 ** (32 - UNIFORM_BITS):
+            assert drawn[document] == one.topic((high << 21) | (low >> 11))
+
+
+def test_one_draw_in_a_million_is_uniform():
+    """The tokens whose first word lies below 2^12 take the topic that their second word names, weights or not."""
+    n_topics, n, key = 7, 3_000_000, Key.from_seed(9)
+    bits = key.bits(Purpose.SWEEP, 1, 0, 2 * n)
+    high, low = bits[0::2], bits[1::2]
+    chosen = np.flatnonzero(high < 2**12)
+    assert 1 <= len(chosen) <= 12  # 2.9 are expected
+    weights = np.full((1, n_topics), 1e-12)
+    weights[0, 3] = 1.0
+    corpus = corpus_of(np.zeros(n, int), n_words=1)
+    topics = sweep(corpus, np.full(n, 3), weights, np.full(n_topics, 0.1), key, 1)
+    assert_array_equal(topics[chosen], (low[chosen].astype(np.uint64) * np.uint64(n_topics)) >> np.uint64(32))
+    assert (np.delete(topics, chosen) == 3).all()
+
+
+# --- a whole sweep --------------------------------------------------------------------------------------------------
+
+
+def test_transitions_of_one_sweep():
+    """As for the float32 kernels: a right one fails with probability 1e-6, wrong ones are caught with over 0.999."""
+    n_topics, copies = 3, 60_000
+    rng = np.random.default_rng(n_topics)
+    weights = rng.uniform(0.2, 1.0, (3, n_topics)).astype(np.float32)
+    alpha = rng.uniform(0.3, 0.8, n_topics).astype(np.float32)
+    corpus = corpus_of(*[words for words, _ in DOCUMENTS] * copies)
+    start = np.tile(np.concatenate([topics for _, topics in DOCUMENTS]), copies)
+    topics = sweep(corpus, start, weights, alpha, Key.from_seed(23), 1).reshape(copies, -1)
+    score, freedom, distance, at = 0.0, 0, dict.fromkeys(WRONG, 0.0), 0
+    for words, before in DOCUMENTS:
+        p = transition(words, before, weights, alpha)
+        drawn = tuple(topics[:, at : at + len(words)].T.astype(int))
+        seen = np.bincount(np.ravel_multi_index(drawn, p.shape), minlength=p.size)
+        at += len(words)
+        score += pearson(seen, copies * p.ravel())
+        freedom += p.size - 1
+        for name, wrong in WRONG.items():
+            distance[name] += pearson(copies * wrong(words, before, weights, alpha), copies * p)
+    limit = chi2.isf(ALPHA_ERROR, freedom)
+    assert score < limit
+    for name, far in distance.items():
+        assert ncx2.sf(limit, freedom, far) > 0.999, name
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 16, 17, 50])
+@pytest.mark.parametrize("lengths", SHAPES.values(), ids=SHAPES)
+def test_compiled_sweep_equals_its_python_body(lengths, n_topics):
+    corpus, topics, weights, alpha = random_problem(lengths, n_topics, seed=n_topics)
+    problem = (corpus, topics, weights + 1e-3, alpha)
+    compiled, python = (sweep(*problem, Key.from_seed(41), 3, python=python) for python in (False, True))
+    assert_array_equal(compiled, python)
+    assert (compiled < n_topics).all()
+
+
+def test_compiled_sweep_equals_its_python_body_beyond_the_window():
+    problem = random_problem([2, WINDOW // 2 + 76, 0, 40], 3, seed=1)
+    compiled, python = (sweep(*problem, Key.from_seed(42), 3, python=python) for python in (False, True))
+    assert_array_equal(compiled, python)
+
+
+def test_a_document_does_not_notice_its_neighbours():
+    corpus, topics, weights, alpha = random_problem(SHAPES["many documents"], 20, seed=9)
+    key = Key.from_seed(43)
+    together = sweep(corpus, topics, weights, alpha, key, 1)
+    for cut in (1, 7, 20, corpus.n_documents - 1):
+        part = sweep(corpus, topics, weights, alpha, key, 1, last=cut)
+        assert_array_equal(part[corpus.offsets[cut] :], topics[corpus.offsets[cut] :])
+        assert_array_equal(sweep(corpus, part, weights, alpha, key, 1, first=cut), together)
+
+
+def test_threads_do_not_change_a_bit():
+    corpus, _, weights, alpha = random_problem([40, 0, 3, 700] * 30, 20, seed=3, n_words=30)
+    seen = []
+    for n_threads in (1, 2, 3):
+        engine = ThreadEngine(corpus, 20, Key.from_seed(52), n_threads)
+        engine.draw_first_topics()
+        flat = engine.new_weights()
+        flat.reshape(-1, engine.width)[:, :20] = weights + 1e-3
+        for number in (1, 2, 3):
+            engine.sweep_exact(flat, alpha, number)
+        seen.append((engine.topics.copy(), engine.count().copy()))
+    for topics, counts in seen[1:]:
+        assert_array_equal(topics, seen[0][0])
+        assert_array_equal(counts, seen[0][1])

@@ -1,0 +1,339 @@
+"""PrivateVectorizer as people meet it: what it refuses, what it charges and keeps, and how its cost reaches a model."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from discreet import Budget, BudgetExceeded, BudgetFile, Corpus, InputError, Ledger, PrivateLDA, WouldLeak
+from discreet.corpus import CorpusBuilder
+from discreet.mechanisms import release as mechanism
+from discreet.models.private_input import VocabularyCost
+from discreet.models.text import fit_text
+from discreet.models.vectorizer import PrivateVectorizer
+from discreet.privacy import Basis, Unit
+from discreet.privacy.accounting import epsilon
+
+hopeless = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
+
+WEATHER, MUSIC = "The rain and the wind, rain and storm.", "A piano, a violin: a piano concert!"
+TEXTS = [f"{(WEATHER, MUSIC)[i % 2]} Secret{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}" for i in range(400)]
+WORDS = ["concert", "piano", "rain", "storm", "violin", "wind"]
+USERS = [f"secret-user-{i % 200}" for i in range(400)]
+
+
+def drawn():
+    return patch.object(mechanism, "add_discrete_gaussian", wraps=mechanism.add_discrete_gaussian)
+
+
+# --- what it gives ---------------------------------------------------------------------------------------------------
+
+
+def test_counts_over_selected_words():
+    vectorizer = PrivateVectorizer(4.0)
+    counts = vectorizer.fit_transform(TEXTS)
+    assert sp.issparse(counts)
+    assert list(vectorizer.get_feature_names_out()) == WORDS == list(vectorizer.vocabulary_)
+    np.testing.assert_array_equal(counts.toarray()[:2], [[0, 0, 2, 1, 0, 1], [1, 2, 0, 0, 1, 0]])
+    np.testing.assert_array_equal(vectorizer.transform(TEXTS).toarray(), counts.toarray())
+    known = CountVectorizer(vocabulary=WORDS, lowercase=True)
+    np.testing.assert_array_equal(known.transform(TEXTS).toarray(), counts.toarray())
+    assert vectorizer.transform(["", None, "nothing of it", "RAIN " * 70_000]).toarray()[:, 2].tolist() == [
+        0,
+        0,
+        0,
+        70_000,
+    ]
+
+
+def test_a_corpus_that_knows_what_its_words_cost():
+    vectorizer = PrivateVectorizer(4.0, output="corpus")
+    corpus = vectorizer.fit_transform(TEXTS, groups=USERS)
+    assert corpus.vocabulary_from == "private-selection"
+    assert corpus.vocabulary_cost.entries == vectorizer.ledger_.entries
+    assert vectorizer.guarantee_.unit is Unit.USER
+    assert len(set(corpus.groups.tolist())) == 200
+    assert vectorizer.to_corpus(TEXTS[:7]).n_documents == 7
+    assert corpus[:5].vocabulary_cost is corpus.vocabulary_cost
+    assert corpus.restrict(WORDS[:2]).vocabulary_cost is corpus.vocabulary_cost
+    assert corpus.restrict(WORDS[:2], vocabulary_from="public").vocabulary_cost is None
+    assert corpus.most_frequent(2).vocabulary_cost is None
+
+
+def test_the_same_from_a_corpus_and_from_texts():
+    builder = CorpusBuilder()
+    for text in TEXTS:
+        builder.add(text)
+    corpus = builder.build()
+    one = PrivateVectorizer(2.0, random_state=1).fit_transform(corpus)
+    other = PrivateVectorizer(2.0, random_state=1).fit_transform(TEXTS)
+    np.testing.assert_array_equal(one.toarray(), other.toarray())
+
+
+def test_the_best_words_are_kept():
+    every = PrivateVectorizer(4.0, random_state=1).fit(TEXTS)
+    best = PrivateVectorizer(4.0, random_state=1, max_words=2).fit(TEXTS)
+    assert len(best.vocabulary_) == 2
+    assert set(best.vocabulary_) < set(every.vocabulary_)
+    assert list(best.vocabulary_.values()) == [0, 1]
+    assert best.ledger_.entries == every.ledger_.entries  # it costs nothing
+
+
+def test_words_are_what_the_options_say():
+    texts = ["Ünï-code wörter, Москва! a1"] * 500
+    assert list(PrivateVectorizer(8.0, token_pattern=r"\w+", stop_words=None).fit(texts).vocabulary_) == sorted(
+        ["ünï", "code", "wörter", "москва", "a1"]
+    )
+    assert "Москва" in PrivateVectorizer(8.0, token_pattern=r"\w+", lowercase=False).fit(texts).vocabulary_
+    some = PrivateVectorizer(8.0, token_pattern=r"\w+", stop_words=["code", "a1"]).fit(texts).vocabulary_
+    assert set(some) == {"ünï", "wörter", "москва"}
+
+
+def test_the_cap_is_on_different_words_of_a_unit():
+    """One unit cannot push words by writing them often, nor by writing many documents."""
+    many = ["secretword " * 10_000] * 300 + [f"other{c} words" for c in "abc"]
+    with pytest.raises(InputError, match="no word stood out"):
+        PrivateVectorizer(2.0).fit(many, groups=["one"] * 300 + ["a", "b", "c"])
+    assert list(PrivateVectorizer(2.0).fit(many).vocabulary_) == ["secretword"]  # 300 documents, each a unit
+
+
+# --- what it promises and charges ------------------------------------------------------------------------------------
+
+
+def test_the_guarantee_and_the_ledger():
+    vectorizer = PrivateVectorizer(1.0, 1e-7).fit(TEXTS)
+    assert vectorizer.guarantee_.basis is Basis.PROVEN
+    assert (vectorizer.guarantee_.delta, vectorizer.guarantee_.unit) == (1e-7, Unit.DOCUMENT)
+    assert 0.98 < vectorizer.guarantee_.epsilon == epsilon(vectorizer.ledger_.entries, 1e-7) <= 1.0
+    seeded = PrivateVectorizer(random_state=1).fit(TEXTS)
+    assert seeded.guarantee_.basis is Basis.NONE
+    assert "seeded" in seeded.guarantee_.summary()
+
+
+@pytest.mark.parametrize("texts", [[], [""], [None, "a 1 !"], ["the and of"], ["lonely words here"]])
+def test_no_word_is_an_error_that_has_been_charged(texts):
+    """Whether there is no document or no frequent word: the same line."""
+    ledger = Ledger(Budget(1.0, 1e-6))
+    with pytest.raises(InputError, match=r"no word stood out of the noise at epsilon=1, .*charged for the attempt"):
+        PrivateVectorizer(ledger=ledger).fit(texts)
+    assert ledger.entries == PrivateVectorizer().plan().entries
+
+
+nan, inf = float("nan"), float("inf")
+BAD = [
+    *({"epsilon": value} for value in (0, -1, nan, inf, "1", None)),
+    {"epsilon": 1e-4},
+    *({"delta": value} for value in (0, 1, -1e-6, nan, None)),
+    {"max_tokens_per_unit": 0},
+    {"max_tokens_per_unit": 2.5},
+    {"method": "sips"},
+    {"max_words": 0},
+    {"share": 0},
+    {"share": 1.5},
+    {"token_pattern": 3},
+    {"token_pattern": "(a)(b)"},
+    {"stop_words": "german"},
+    {"output": "frame"},
+    {"ledger": 3},
+]
+
+
+@pytest.mark.parametrize("options", BAD, ids=str)
+def test_bad_parameters_are_one_line_and_cost_nothing(options):
+    ledger = Ledger(Budget(5.0, 1e-5))
+    with drawn() as noise, pytest.raises(InputError) as error:
+        PrivateVectorizer(**{"ledger": ledger, **options}).fit(TEXTS)
+    assert "\n" not in str(error.value)
+    assert (ledger.entries, noise.call_count) == ((), 0)
+
+
+INPUTS = {
+    "a string": (WEATHER, "list of strings.*found str"),
+    "bytes": (b"rain", "found bytes"),
+    "a number": (5, "found int"),
+    "numbers": ([WEATHER, 5], "found int at position 1"),
+    "bytes in a list": ([b"rain"], "found bytes at position 0"),
+    "not a number": ([WEATHER, nan], "found float at position 1"),
+    "a table": (np.array([[WEATHER, MUSIC]]), "2 dimensions"),
+    "counts": (sp.csr_matrix([[1, 2]]), "2 dimensions"),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_what_is_no_text(name):
+    texts, message = INPUTS[name]
+    ledger = Ledger(Budget(5.0, 1e-5))
+    with drawn() as noise, pytest.raises(InputError, match=message):
+        PrivateVectorizer(ledger=ledger).fit(texts)
+    assert (ledger.entries, noise.call_count) == ((), 0)
+
+
+def test_a_corpus_that_lacks_words_is_refused():
+    """Rare words left out beforehand are a decision that looked at everybody."""
+    builder, cut = CorpusBuilder(), CorpusBuilder(max_words=3)
+    for text in TEXTS:
+        builder.add(text)
+        cut.add(text)
+    corpus = builder.build()
+    assert corpus.all_words
+    assert corpus[::2].all_words
+    for other in (cut.build(), corpus.most_frequent(5), corpus.restrict(WORDS), Corpus.from_counts([[1, 2]])):
+        with pytest.raises(WouldLeak, match="does not hold all words"):
+            PrivateVectorizer().fit(other)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"), [(USERS[:-1], "exactly one user id"), ([None, *USERS[1:]], "missing or blank")]
+)
+def test_groups_that_cannot_be_used(groups, message):
+    ledger = Ledger(Budget(5.0, 1e-5), unit="user")
+    with pytest.raises(InputError, match=message):
+        PrivateVectorizer(ledger=ledger).fit(TEXTS, groups=groups)
+    with pytest.raises(InputError, match="ledger counts per user"):
+        PrivateVectorizer(ledger=ledger).fit(TEXTS)
+    assert ledger.entries == ()
+
+
+def test_a_ledger_without_enough_left_refuses_before_noise_is_drawn():
+    ledger = Ledger(Budget(0.5, 1e-6))
+    with drawn() as noise, pytest.raises(BudgetExceeded):
+        PrivateVectorizer(1.0, ledger=ledger).fit(TEXTS)
+    assert (ledger.entries, noise.call_count) == ((), 0)
+
+
+# --- what it keeps ---------------------------------------------------------------------------------------------------
+
+
+def test_nothing_private_is_left_in_the_estimator():
+    vectorizer = PrivateVectorizer(4.0).fit(TEXTS, groups=USERS)
+    assert {name for name in vars(vectorizer) if name not in vectorizer.get_params()} == {
+        "ledger_",
+        "guarantee_",
+        "_cost",
+        "vocabulary_",
+    }
+    pickled = pickle.dumps(vectorizer)
+    for secret in (b"secret", b"Secret", b"Corpus", b"Key"):
+        assert not re.search(secret + rb"(?!s)", pickled), secret
+    again = pickle.loads(pickled)
+    assert again.vocabulary_ == vectorizer.vocabulary_
+    np.testing.assert_array_equal(again.transform(TEXTS[:9]).toarray(), vectorizer.transform(TEXTS[:9]).toarray())
+    with pytest.raises(InputError, match="copy"):
+        again.ledger_.reserve(vectorizer.plan().entries)
+
+
+def test_cloning_shares_the_ledger_and_nothing_else():
+    ledger = Ledger(Budget(3.0, 1e-6))
+    vectorizer = PrivateVectorizer(1.0, ledger=ledger, max_words=3).fit(TEXTS)
+    copy = clone(vectorizer)
+    assert not hasattr(copy, "vocabulary_")
+    assert copy.ledger is ledger
+    copy.fit(TEXTS)
+    assert len(ledger.entries) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Can't test estimator PrivateVectorizer")  # its other checks are for matrices
+def test_scikit_learn_contract():
+    check_estimator(PrivateVectorizer(), on_skip=None)
+    chosen = PrivateVectorizer(2.0, 1e-7, 50, method="plain", stop_words=["a"])
+    assert clone(chosen).get_params() == chosen.get_params()
+    assert repr(chosen) == (
+        "PrivateVectorizer(delta=1e-07, epsilon=2.0, max_tokens_per_unit=50,\n"
+        "                  method='plain', stop_words=['a'])"
+    )
+    for use in (lambda: chosen.transform(TEXTS), chosen.get_feature_names_out, lambda: chosen.to_corpus(TEXTS)):
+        with pytest.raises(NotFittedError):
+            use()
+
+
+# --- one budget with a model -----------------------------------------------------------------------------------------
+
+
+def model(**options):
+    return PrivateLDA(**{"n_topics": 2, "n_rounds": 6, "epsilon": 3.0, "n_threads": 1, **options})
+
+
+@hopeless
+def test_the_models_guarantee_covers_the_words():
+    ledger = Ledger(Budget(3.0, 1e-6))
+    vectorizer = PrivateVectorizer(1.0, ledger=ledger, output="corpus")
+    fitted = make_pipeline(vectorizer, model(ledger=ledger)).fit(TEXTS)[-1]
+    assert ledger.entries[0].label == "vocabulary"
+    assert fitted.guarantee_.epsilon == pytest.approx(ledger.spent().epsilon, abs=1e-9)
+    assert 0.98 * 3 < fitted.guarantee_.epsilon <= 3
+    assert fitted.guarantee_.reasons == ()
+    alone = model().fit(vectorizer.to_corpus(TEXTS).restrict(WORDS, vocabulary_from="public"))
+    louder = [
+        next(e for e in m.ledger_.entries if e.label == "topic counts").event.sensitivity for m in (fitted, alone)
+    ]
+    assert louder[0] < 0.98 * louder[1]  # the words took their part: more noise on the topics
+
+
+@hopeless
+def test_words_that_were_paid_elsewhere_are_charged_here_too():
+    vectorizer = PrivateVectorizer(1.0, output="corpus")
+    corpus = vectorizer.fit_transform(TEXTS)
+    fitted = model().fit(corpus)
+    assert [e.label for e in fitted.ledger_.entries].count("vocabulary") == 1
+    assert 0.98 * 3 < fitted.ledger_.spent().epsilon <= 3
+    small = Ledger(Budget(2.9, 1e-6))
+    with drawn() as noise, pytest.raises(BudgetExceeded):
+        model(ledger=small).fit(corpus)
+    assert (small.entries, noise.call_count) == ((), 0)
+    with pytest.raises(BudgetExceeded):  # the words alone have cost more than the model may
+        model(epsilon=0.5).fit(corpus)
+
+
+@hopeless
+def test_the_same_budget_file_is_charged_once(tmp_path):
+    file = BudgetFile.create(tmp_path / "b", 3.0, 1e-6)
+    corpus = PrivateVectorizer(1.0, ledger=Ledger(file=file), output="corpus").fit_transform(TEXTS)
+    model(ledger=Ledger(file=BudgetFile(tmp_path / "b"))).fit(corpus)
+    assert [entry.label for entry in file.ledger().entries].count("vocabulary") == 1
+
+
+def test_words_of_another_unit_are_refused():
+    corpus = PrivateVectorizer(1.0, output="corpus").fit_transform(TEXTS)
+    with pytest.raises(InputError, match="selected to protect one document, but this fit protects one user"):
+        model().fit(corpus, groups=USERS)
+
+
+@hopeless
+def test_a_seed_anywhere_promises_nothing():
+    corpus = PrivateVectorizer(1.0, output="corpus", random_state=1).fit_transform(TEXTS)
+    assert model().fit(corpus).guarantee_.basis is Basis.NONE
+    assert isinstance(corpus.vocabulary_cost, VocabularyCost)
+
+
+@hopeless
+@pytest.mark.parametrize("users", [False, True])
+def test_text_to_topics_in_one_step(users):
+    builder = CorpusBuilder()
+    for text, user in zip(TEXTS, USERS, strict=True):
+        builder.add(text, group=user if users else None)
+    corpus = builder.build()
+    heard: list[int] = []
+    fitted = fit_text(model(epsilon=8.0), corpus, share=0.2, told=heard.append)
+    assert heard == [len(fitted._vocabulary)]
+    assert set(fitted._vocabulary) <= set(WORDS)
+    assert fitted.guarantee_.unit is (Unit.USER if users else Unit.DOCUMENT)
+    assert 0.98 * 8 < fitted.guarantee_.epsilon <= 8
+    assert fitted.guarantee_.epsilon == pytest.approx(fitted.ledger_.spent().epsilon)
+    assert fitted.ledger is None
+    with drawn() as noise, pytest.raises(InputError, match="cannot be resumed"):
+        fit_text(model(checkpoint="somewhere"), corpus)
+    assert noise.call_count == 0
+    small = Ledger(Budget(7.5, 1e-6), unit="user" if users else "document")
+    with drawn() as noise, pytest.raises(BudgetExceeded):  # the words would fit, the topics would not
+        fit_text(model(epsilon=8.0, ledger=small), corpus)
+    assert (small.entries, noise.call_count) == ((), 0)
