@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import budget, data, demo, fit, models
+from discreet.cli import budget, data, demo, fit, models, reproduce
 
 app = typer.Typer(
     name="discreet",
@@ -46,7 +46,7 @@ _add(demo.demo, "Train on text that is on every machine", "discreet demo --quick
 _add(
     fit.fit,
     "Train a model and write its folder",
-    "discreet fit mails.jsonl --text body --epsilon 1 --vocabulary words.txt -o mails-model",
+    "discreet fit mails.jsonl --text body --epsilon 1 --topics 20 -o mails-model",
 )
 _add(models.topics, "Show the topics of a model", "discreet topics mails-model -n 15")
 _add(
@@ -63,5 +63,10 @@ _add(
     budget.budget,
     "Show or make the privacy budget of a data set",
     "discreet budget mails.budget --create --epsilon 3 --delta 1e-6",
+)
+_add(
+    reproduce.reproduce,
+    "Run a paper's figure or table again and judge its findings",
+    "discreet reproduce zhao2021 figure5 --quick",
 )
 app.add_typer(data.app, name="data", short_help="List the named data sets", epilog="\b\nExample:  discreet data ls")
