@@ -198,7 +198,7 @@ def test_a_private_fit(here: Path, run: Run, unit: str) -> None:
     assert (release.method, release.vocabulary[0]) == ("private", "rain")
     assert (release.guarantee.basis, release.guarantee.unit) == ("proven", unit)
     assert 0.98 * 2 < release.guarantee.epsilon <= 2
-    assert sum(entry["count"] for entry in release.ledger) == 242
+    assert sum(entry["count"] for entry in release.ledger) == 302
     guarantee, paragraph, wrote = ran.out.splitlines()[2:]
     assert guarantee == f"guarantee: {release.guarantee.summary()}"
     assert paragraph == str(release.guarantee)
@@ -311,7 +311,7 @@ def test_a_private_fit_that_is_stopped_has_been_charged(here: Path) -> None:
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "interrupted: nothing was written"
     assert not (here / "new").exists()
-    assert sum(entry.count for entry in file.ledger().entries) == 242
+    assert sum(entry.count for entry in file.ledger().entries) == 302
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])

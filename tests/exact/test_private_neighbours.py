@@ -35,7 +35,7 @@ from discreet.engines.rounds import RoundEngine
 from discreet.mechanisms.release import release_sum
 from discreet.models import private, private_rounds
 from discreet.models.private import PrivateLDA
-from discreet.models.shrink import topics_from
+from discreet.models.shrink import topics
 from discreet.privacy import Unit
 
 N_WORDS, N_TOPICS, N_ROUNDS = 30, 3, 10
@@ -79,11 +79,11 @@ def fit(
         run.coins.append(real_coins(engine, number, threshold))
         return run.coins[-1]
 
-    def contributions(engine, included, weights, alpha, **public):
+    def residuals(engine, included, weights, alpha, **public):
         run.inputs.append((weights.copy(), alpha.copy(), *(np.copy(v) for _, v in sorted(public.items()))))
-        return real_contributions(engine, included, weights, alpha, **public)
+        return real_residuals(engine, included, weights, alpha, **public)
 
-    real_coins, real_contributions = RoundEngine.coins, RoundEngine.contributions
+    real_coins, real_residuals = RoundEngine.coins, RoundEngine.residuals
     chosen = {
         "n_rounds": N_ROUNDS,
         "sampling_rate": 0.5,
@@ -97,7 +97,7 @@ def fit(
         patch.object(private_rounds, "release_sum", release),
         patch.object(private, "Rounds", training),
         patch.object(RoundEngine, "coins", coins),
-        patch.object(RoundEngine, "contributions", contributions),
+        patch.object(RoundEngine, "residuals", residuals),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
@@ -246,7 +246,7 @@ class ExactEnd(private_rounds.Rounds):
         return super()._release(cells, event)
 
     def final_topics(self):
-        return topics_from(self.exact.reshape(N_WORDS, N_TOPICS) * 1.0, np.zeros(N_WORDS), self.frequencies)
+        return topics(np.maximum(self.exact.reshape(N_WORDS, N_TOPICS), 1.0))
 
 
 class ExactNumber(private_rounds.Rounds):
@@ -282,12 +282,12 @@ def test_broken_copies_are_caught(level, training):
 
 @levels
 def test_a_missing_clip_is_caught(level):
-    real = rounds.add_contributions
+    real = rounds.add_residuals
 
     def unclipped(*arguments):
-        real(*arguments[:7], 1e9, *arguments[8:])
+        real(*arguments[:10], 1e9, *arguments[11:])
 
-    with patch.object(rounds, "add_contributions", unclipped):
+    with patch.object(rounds, "add_residuals", unclipped):
         assert compared(level)[2] == {"sensitivity"}
 
 

@@ -18,6 +18,7 @@ PROVED = [
         "models/private_input.py",
         "engines/rounds.py",
         "kernels/contributions.py",
+        "kernels/residuals.py",
         "mechanisms/release.py",
     )
 ]

@@ -7,21 +7,35 @@ sweeps a round add up to long chains. A unit's data leaves this engine only in i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from discreet._random import Key, Purpose
-from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
+from discreet._types import (
+    AnyArray,
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt16Array,
+    UInt32Array,
+)
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import PIECES
 from discreet.engines.workers import Workers
 from discreet.kernels.contributions import add_contributions, contribution_scratch, copy_documents, keep_topics
 from discreet.kernels.counts import first_topics, padded
+from discreet.kernels.residuals import add_residuals, residual_scratch
 from discreet.kernels.shuffle import shuffle_documents
 from discreet.kernels.slots import aligned
 from discreet.kernels.sweep import dense_scratch, sweep_dense
+
+_Sweep: TypeAlias = tuple[Float32Array, Float32Array, UInt32Array, np.uint32, np.uint32]
+"""Weights, α, key, purpose and number of one sweep."""
 
 
 def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
@@ -136,38 +150,10 @@ class RoundEngine:
         """
         batch = self._batch(included)
         samples = np.empty((n_samples, batch.offsets[-1]), np.uint16)
-        alpha32 = aligned(self.width, np.float32)
-        alpha32[: self.n_topics] = alpha
-        numbers = [np.uint32(self._n_sweeps + 1 + sweep) for sweep in range(n_sweeps)]
-        self._n_sweeps += n_sweeps
-        parts = [np.zeros(self.n_words * self.width, np.int64) for _ in range(self.n_threads)]
-        tallies = [contribution_scratch(self.n_words, self.width, n_samples * batch.longest) for _ in parts]
+        tallies = [contribution_scratch(self.n_words, self.width, n_samples * batch.longest) for _ in self._scratch]
 
-        def work(thread: int, piece: int) -> None:
-            """All of the round for some units: they do not see each other, so no step waits for other pieces."""
+        def contribute(thread: int, piece: int, out: IntArray) -> None:
             first, last = batch.cuts[piece], batch.cuts[piece + 1]
-            start, stop = batch.first_document[first], batch.first_document[last]  # documents
-            tokens = slice(batch.offsets[start], batch.offsets[stop])
-            copy_documents(self.words, self.topics, batch.starts, batch.offsets, start, stop, batch.words, batch.topics)
-            for sweep, number in enumerate(numbers):
-                sweep_dense(  # [local] a document's topics from its own tokens, its own counts and the released table
-                    batch.words,
-                    batch.offsets,
-                    batch.topics,
-                    start,
-                    stop,
-                    weights,
-                    alpha32,
-                    self.key.words,
-                    np.uint32(Purpose.SWEEP),
-                    number,
-                    *self._scratch[thread],
-                )
-                if sweep >= n_sweeps - n_samples:
-                    samples[sweep - n_sweeps + n_samples, tokens] = batch.topics[tokens]
-            if not numbers:
-                samples[:, tokens] = batch.topics[tokens]
-            keep_topics(batch.topics, batch.starts, batch.offsets, start, stop, self.topics)
             add_contributions(
                 batch.words,
                 samples.ravel(),
@@ -178,8 +164,87 @@ class RoundEngine:
                 word_weights,
                 clip,
                 tallies[thread],
-                parts[thread],
+                out,
             )
+
+        return self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute, samples)
+
+    def residuals(
+        self,
+        included: BoolArray,
+        weights: Float32Array,
+        alpha: FloatArray,
+        *,
+        n_sweeps: int,
+        cell_weights: Float32Array,
+        background: Float32Array,
+        clip: float,
+    ) -> IntArray:
+        """Sweep the included units and add up their residual contributions (:func:`add_residuals`), in steps."""
+        batch = self._batch(included)
+        n_places = min(batch.longest, self.n_words)
+        scratch = [residual_scratch(self.n_words, self.width, n_places) for _ in self._scratch]
+        alpha32 = self._row(alpha)
+
+        def contribute(thread: int, piece: int, out: IntArray) -> None:
+            add_residuals(
+                batch.words,
+                batch.topics,
+                batch.offsets,
+                batch.first_document,  # [unit-residual] all documents of a unit are clipped as one
+                batch.cuts[piece],
+                batch.cuts[piece + 1],
+                weights,
+                alpha32,
+                cell_weights,
+                background,
+                clip,
+                *scratch[thread],
+                out,
+            )
+
+        return self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute)
+
+    def _row(self, alpha: FloatArray) -> Float32Array:
+        alpha32 = aligned(self.width, np.float32)
+        alpha32[: self.n_topics] = alpha
+        return alpha32
+
+    def _sweeps(self, weights: Float32Array, alpha: FloatArray, n_sweeps: int) -> list[_Sweep]:
+        """Each with a number that no other sweep of this engine has."""
+        alpha32, key, purpose = self._row(alpha), self.key.words, np.uint32(Purpose.SWEEP)
+        first = self._n_sweeps + 1
+        self._n_sweeps += n_sweeps
+        return [(weights, alpha32, key, purpose, np.uint32(first + sweep)) for sweep in range(n_sweeps)]
+
+    def _round(
+        self,
+        batch: _Batch,
+        sweeps: list[_Sweep],
+        contribute: Callable[[int, int, IntArray], None],
+        samples: UInt16Array | None = None,
+    ) -> IntArray:
+        """Copy, sweep, keep, contribute, piece by piece: units do not see each other, so no step waits for others.
+
+        ``samples`` is filled with the topics after each of the last sweeps.
+        """
+        n_samples = 0 if samples is None else len(samples)
+        parts = [np.zeros(self.n_words * self.width, np.int64) for _ in self._scratch]
+
+        def work(thread: int, piece: int) -> None:
+            start, stop = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]
+            tokens = slice(batch.offsets[start], batch.offsets[stop])
+            copy_documents(self.words, self.topics, batch.starts, batch.offsets, start, stop, batch.words, batch.topics)
+            if samples is not None:
+                samples[:, tokens] = batch.topics[tokens]  # where there are fewer sweeps than samples
+            for left, sweep in zip(range(len(sweeps) - 1, -1, -1), sweeps, strict=True):
+                # [local] a document's topics from its own tokens, its own counts and the released table
+                documents = (batch.words, batch.offsets, batch.topics, start, stop)
+                sweep_dense(*documents, *sweep, *self._scratch[thread])
+                if samples is not None and left < n_samples:
+                    samples[n_samples - 1 - left, tokens] = batch.topics[tokens]
+            keep_topics(batch.topics, batch.starts, batch.offsets, start, stop, self.topics)
+            contribute(thread, piece, parts[thread])
 
         self._workers.share(work, len(batch.cuts) - 1)
         for part in parts[1:]:

@@ -33,10 +33,11 @@ class PrivateLDA(TopicModel):
 
     Theorem A of ``docs/guarantees.md``. In each of ``n_rounds`` rounds every unit takes part with probability
     ``sampling_rate``, by a secret coin of its own. A unit that takes part runs a few Gibbs sweeps over its tokens under
-    the released topics, starting from the topics its tokens had, and contributes its topic counts, weighted by word,
-    clipped to one norm and put on a grid of whole numbers. The sum gets discrete Gaussian noise in every cell and is
-    released. Everything else is a function of what was released: averaging over rounds, shrinking words without a clear
-    profile, normalising.
+    the released topics, starting from the topics its tokens had. It contributes the expected topic counts of its words,
+    less three quarters of what the released topics would have said of them, weighted by cell, clipped to one norm and
+    put on a grid of whole numbers (``kernels/residuals.py``). The sum gets discrete Gaussian noise in every cell and is
+    released. Everything else is a function of what was released: what is left out and the weights, averaging over
+    rounds, shrinking words without a clear profile, normalising.
 
     Before the rounds two small releases settle what must not be read off the data: a histogram of the units' sizes
     (their number and the clipping norm) and the frequencies of words (the weights, and what noisy profiles are shrunk
@@ -52,10 +53,11 @@ class PrivateLDA(TopicModel):
         Prior weight of each topic in a document.
     n_units : int, optional
         The number of units where it is public. By default it is estimated from the histogram, and thereby charged.
-    n_rounds, sampling_rate, n_sweeps, n_samples :
-        Rounds; each unit's chance to take part in one; local sweeps in a round; sweeps at its end that are averaged.
+    n_rounds, sampling_rate, n_sweeps :
+        Rounds; each unit's chance to take part in one; local sweeps in a round.
     clip : float, optional
-        The largest norm of a contribution, in tokens. By default half the median of the units' sizes (histogram).
+        The largest norm of a contribution, in tokens. By default a quarter of the median of the units' sizes
+        (histogram).
     word_power : float
         A word of frequency u gets the weight u^word_power: below 0 the norm is spent on topical words, not on common
         ones.
@@ -89,7 +91,6 @@ class PrivateLDA(TopicModel):
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "sampling_rate": [Interval(Real, 0, 1, closed="right")],
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
         "clip": [Interval(Real, 0, None, closed="neither"), None],
         "word_power": [Interval(Real, -1, 0, closed="both")],
         "max_tokens": [Interval(Integral, 1, None, closed="left")],
@@ -110,12 +111,11 @@ class PrivateLDA(TopicModel):
         delta: float = 1e-6,
         alpha: Any = 0.1,
         n_units: int | None = None,
-        n_rounds: int = 240,
-        sampling_rate: float = 0.2,
+        n_rounds: int = 300,
+        sampling_rate: float = 0.1,
         n_sweeps: int = 8,
-        n_samples: int = 5,
         clip: float | None = None,
-        word_power: float = -0.3,
+        word_power: float = -0.4,
         max_tokens: int = 10_000,
         ledger: Ledger | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -133,7 +133,6 @@ class PrivateLDA(TopicModel):
         self.n_rounds = n_rounds
         self.sampling_rate = sampling_rate
         self.n_sweeps = n_sweeps
-        self.n_samples = n_samples
         self.clip = clip
         self.word_power = word_power
         self.max_tokens = max_tokens

@@ -11,7 +11,7 @@ from discreet.privacy.calibrate import gaussian, on_grid, rising
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
 
-SCALE = 4096.0
+SCALE = 16384.0
 """Noise in steps of the grid: the same for every release, so that one table serves all; the grid follows the noise."""
 
 FINEST = 65536.0
@@ -23,7 +23,7 @@ STEPS = 32.0
 SIZES = 64
 """Bins of the histogram of unit sizes: bin b holds norms from 2^(b/4) on, in units of one token."""
 
-SIZE_SHARE, WORD_SHARE = 0.004, 0.02
+SIZE_SHARE, WORD_SHARE = 0.004, 0.05
 """Of the budget (as precision): for the histogram of unit sizes, and for the frequencies of words."""
 
 

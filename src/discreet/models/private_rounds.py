@@ -10,23 +10,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet._random import Purpose
-from discreet._types import AnyArray, FloatArray, IntArray
+from discreet._types import AnyArray, Float32Array, FloatArray, IntArray
 from discreet.engines.rounds import RoundEngine
 from discreet.kernels.slots import aligned
 from discreet.mechanisms.release import release_sum
+from discreet.models import shrink
 from discreet.models.checkpoint import Payment
 from discreet.models.loop import Measures
 from discreet.models.private_plan import SIZES, Plan
-from discreet.models.shrink import Average, topics_from
+from discreet.models.shrink import Average
 from discreet.privacy.events import DiscreteGaussianRelease
 
 if TYPE_CHECKING:
     from discreet.models.private import PrivateLDA
 
-CLIP = 0.5
+CLIP = 0.25
 """The clip as a share of the median size of the units: clipping most of them costs less than noise for a longer one."""
 
-_RELEASED = ("n_units", "clip", "frequencies", "word_weights", "topics", "final_weight")
+SAID = 0.75
+"""λ: the share of a word's released profile that contributions leave out, as it has been said."""
+
+EVENNESS, LEAST = 0.6, 0.15
+"""A cell's weight falls with the share of its topic in the word, (K·share + LEAST)^-EVENNESS: so the norm of a word is
+not spent on its main topic alone."""
+
+STEP = 0.5
+"""Round i moves the running average by i^-STEP."""
+
+
+_RELEASED = ("n_units", "clip", "frequencies", "word_weights", "table", "cell_weights", "size", "final_weight")
 """Fields of a run that a checkpoint keeps beside the averages: functions of what was released."""
 
 
@@ -45,7 +57,6 @@ class Rounds:
         self.model, self.plan, self.engine, self.payment, self.alpha = model, plan, engine, payment, alpha
         self.n_releases = 0
         self.events = plan.round_events
-        self.weights = aligned(engine.n_words * engine.width, np.float32)
         if saved:
             self._resume(saved)
         else:
@@ -59,8 +70,9 @@ class Rounds:
         # was released would know a part of the key that the noise hangs on.
         seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start]
         generator = np.random.Generator(np.random.PCG64(seed.tolist()))
-        start = self.frequencies[:, None] * generator.gamma(4.0, 0.25, (engine.n_words, model.n_topics))
-        self.topics = start / start.sum(axis=0)
+        self.table = self.frequencies[:, None] * generator.exponential(1.0, (engine.n_words, model.n_topics))
+        self.cell_weights = np.repeat(self.word_weights[:, None], model.n_topics, axis=1)
+        self.size = math.nan  # no round yet
         self.running = Average.nothing(engine.n_words, model.n_topics)
         self.final = Average.nothing(engine.n_words, model.n_topics)
         self.final_weight = 0.0
@@ -114,10 +126,9 @@ class Rounds:
         engine, event = self.engine, self.plan.frequencies
         grid = self.clip / event.sensitivity
         cells = engine.word_counts(np.full(engine.n_words, 1 / grid, np.float32), event.sensitivity)  # [words]
-        noisy = self._release(cells, event) * grid
+        noisy = self._release(cells, event).astype(np.float64) * grid
         deviation = event.scale * grid
-        positive = np.maximum(noisy, deviation / 2)  # a word without a clear count is taken as rare, not as absent
-        self.frequencies = positive / positive.sum()
+        self.frequencies = shrink.frequencies(noisy, deviation)
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
         surely = noisy.sum() - 2 * deviation * math.sqrt(
             engine.n_words
@@ -151,33 +162,52 @@ class Rounds:
         """Sweep, release, average, shrink."""
         self.payment.open_round(number, self._state)
         model, engine, event = self.model, self.engine, self.events[number - 1]
-        table = self.weights.reshape(engine.n_words, engine.width)
-        table[:, : model.n_topics] = self.topics * engine.n_words
+        background = SAID * shrink.profiles(self.table)
         grid = self.clip / event.sensitivity
-        exact = engine.contributions(
+        exact = engine.residuals(
             engine.coins(number, self.plan.threshold),
-            self.weights,
+            self._flat(shrink.topics(self.table) * engine.n_words),
             self.alpha,
             n_sweeps=model.n_sweeps,
-            n_samples=min(model.n_samples, model.n_sweeps),
-            word_weights=(self.word_weights / grid).astype(np.float32),
+            cell_weights=self._flat(self.cell_weights / grid),
+            background=self._flat(background),
             clip=event.sensitivity,  # [clip] what was charged
         )
         cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
         noisy = self._release(cells, event).reshape(engine.n_words, model.n_topics)
         per_unit = grid / (
-            self.word_weights * self.plan.rate * self.n_units
-        )  # [divisor] planned, never the batch's size
-        mean, variance = noisy * per_unit[:, None], (event.scale * per_unit) ** 2
-        self.running.move(mean, variance, number**-0.6)
+            self.cell_weights * self.plan.rate * self.n_units
+        )  # [divisor] planned, not the batch's
+        beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
+        step = number**-STEP
+        size = beyond.sum() / (1 - SAID)  # of a clipped unit, in weighted tokens
+        self.size = size if math.isnan(self.size) else self.size + max(step, 0.05) * (size - self.size)
+        mean = beyond + self.size * self.frequencies[:, None] * background
+        self.running.move(mean, variance, step)
         if number > model.n_rounds * 2 / 3:
             weight = (event.sensitivity / event.scale) ** 2
             self.final_weight += weight
             self.final.move(mean, variance, weight / self.final_weight)
-        self.topics = topics_from(self.running.value, self.running.variance, self.frequencies)
+        self.table = shrink.shrunk(self.running.value, shrink.TRUST * self.running.variance, self.frequencies)
+        self.cell_weights = self._weigh_cells()
         return {}
+
+    def _flat(self, table: FloatArray) -> Float32Array:
+        """As kernels want it: float32, flat, zero beyond the last topic."""
+        flat = aligned(self.engine.n_words * self.engine.width, np.float32)
+        flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics] = table
+        return flat
+
+    def _weigh_cells(self) -> FloatArray:
+        """By word and by share of the topic; one factor keeps the usual norm of a contribution where it was."""
+        profiles = shrink.profiles(self.table)
+        weights = self.word_weights[:, None] * (self.model.n_topics * profiles + LEAST) ** -EVENNESS
+        said = SAID * (2 - SAID)
+        now = (self.frequencies[:, None] * profiles * (1 - said * profiles) * weights**2).sum()
+        usual = (1 - said / 4) * (self.frequencies * self.word_weights**2).sum()
+        return np.asarray(weights * math.sqrt(usual / now))
 
     def final_topics(self) -> FloatArray:
         """From the mean over the last third of the rounds, weighted by their precision."""
         best = self.final if self.final_weight else self.running
-        return topics_from(best.value, best.variance, self.frequencies)
+        return shrink.topics(shrink.posterior(best.value, best.variance, self.frequencies))

@@ -1,9 +1,8 @@
 """From noisy released statistics to topics: post-processing, which costs nothing.
 
-A noisy table of word × topic is averaged over rounds, and then each word's profile over topics is pulled towards the
-profile of a word without any topic: the released frequency of the word times the size of each topic. How far depends on
-how much the profile varies beyond the known noise (an empirical-Bayes rule, James and Stein's in spirit): words with a
-clear profile keep it, words whose profile is noise lose it.
+A noisy table of word × topic is averaged over rounds. Then each word's profile over topics is pulled towards that of a
+word without any topic, its released frequency times the size of each topic: during the rounds by a linear rule, at the
+end by a posterior mean.
 """
 
 from __future__ import annotations
@@ -14,38 +13,115 @@ import numpy as np
 
 from discreet._types import FloatArray
 
-FLOOR = 0.02
+FLOOR = 0.05
 """No cell falls below this share of its expectation without topics: a zero would be for ever."""
 
+TRUST = 0.8
+"""The noise variance that the linear rule reckons with during the rounds, as a share of the true one: sharper topics
+make better local inference, and the noise of one round is averaged away by the next."""
 
-def topics_from(noisy: FloatArray, variance: FloatArray, frequencies: FloatArray) -> FloatArray:
-    """φ̃, word × topic with columns that sum to 1, from a noisy word × topic table.
+SHAPES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0, 80.0, 1000.0)
+"""How unevenly a word may be spread over topics: the shapes of Gamma distributions of mean 1, from one topic to all."""
 
-    ``variance`` is the known noise variance in the cells of each word, ``frequencies`` the released share of each word.
-    """
-    sizes = np.maximum(noisy.sum(axis=0), 0)
-    if not sizes.sum() > 0:
-        sizes = np.ones(noisy.shape[1])
-    flat = frequencies[:, None] * sizes[None, :]
-    apart = noisy - flat
-    signal = np.maximum((apart**2).mean(axis=1) - variance, 0)
-    keep = signal / np.maximum(signal + variance, 1e-300)
-    shrunk = np.maximum(flat + keep[:, None] * apart, FLOOR * np.maximum(flat, flat.max() * 1e-9))
-    return np.asarray(shrunk / shrunk.sum(axis=0))
+STEPS = 8
+"""Of EM, for the share of words with each shape."""
 
 
 @dataclass
 class Average:
-    """A weighted mean of noisy tables, and the noise variance that it has."""
+    """A weighted mean of noisy tables, and the noise variance of each of its cells."""
 
     value: FloatArray
     variance: FloatArray
 
     @classmethod
     def nothing(cls, n_words: int, n_topics: int) -> Average:
-        return cls(np.zeros((n_words, n_topics)), np.zeros(n_words))
+        return cls(np.zeros((n_words, n_topics)), np.zeros((n_words, n_topics)))
 
     def move(self, table: FloatArray, variance: FloatArray, step: float) -> None:
         """A step of this size from the mean so far towards the new table."""
         self.value = (1 - step) * self.value + step * table
         self.variance = (1 - step) ** 2 * self.variance + step**2 * variance
+
+
+def without_topics(noisy: FloatArray, frequencies: FloatArray) -> FloatArray:
+    """What the table would be if no word had a topic: frequency of the word × size of the topic."""
+    sizes = np.maximum(noisy.sum(axis=0), 0)
+    if not sizes.sum() > 0:
+        sizes = np.ones(noisy.shape[1])
+    flat = frequencies[:, None] * sizes[None, :]
+    return np.asarray(np.maximum(flat, flat.max() * 1e-9))
+
+
+def shrunk(noisy: FloatArray, variance: FloatArray, frequencies: FloatArray) -> FloatArray:
+    """The linear rule (empirical Bayes, James and Stein's in spirit): a word keeps of its deviation from
+    `without_topics` the share τ²/(τ² + v), with v the noise variance of the cell and τ² how much the word's profile
+    varies beyond it."""
+    flat = without_topics(noisy, frequencies)
+    apart = noisy - flat
+    signal = np.maximum((apart**2 - variance).mean(axis=1), 0)[:, None]
+    keep = signal / np.maximum(signal + variance, 1e-300)
+    return np.asarray(np.maximum(flat + keep * apart, FLOOR * flat))
+
+
+def posterior(noisy: FloatArray, variance: FloatArray, frequencies: FloatArray) -> FloatArray:
+    """The mean of each cell given the noisy one. Its ratio to `without_topics` is Gamma(a, a) beforehand, the same a
+    for all cells of a word, one of `SHAPES`; how many words have which is learnt from all of them (EM)."""
+    flat = without_topics(noisy, frequencies)
+    ratios, masses = _ratios()
+    n_words = len(noisy)
+    likelihood = np.empty((*noisy.shape, len(SHAPES)))
+    mean = np.empty_like(likelihood)
+    for start in range(0, n_words, 256):  # a chunk's table has as many cells as there are ratios
+        part = slice(start, start + 256)
+        off = (noisy[part, :, None] - flat[part, :, None] * ratios) ** 2 / (-2 * variance[part, :, None])
+        found = np.exp(off - off.max(axis=2, keepdims=True))
+        likelihood[part] = found @ masses.T + 1e-30
+        mean[part] = (found @ (masses * ratios).T) / likelihood[part]
+    evidence = np.log(likelihood).sum(axis=1)
+    share = np.full(len(SHAPES), 1 / len(SHAPES))
+    for _ in range(STEPS):
+        belief = evidence + np.log(share)
+        belief = np.exp(belief - belief.max(axis=1, keepdims=True))
+        belief /= belief.sum(axis=1, keepdims=True)
+        share = (belief.sum(axis=0) + 0.1) / (n_words + 0.1 * len(SHAPES))
+    return np.asarray(flat * (mean * belief[:, None, :]).sum(axis=2))
+
+
+def _ratios() -> tuple[FloatArray, FloatArray]:
+    """Ratios on a logarithmic grid, and the mass that Gamma(a, a) has around each, shape × ratio."""
+    from scipy.special import gammainc
+
+    ratios = np.concatenate([[0.004], 1.22 ** np.arange(-22.0, 21.0)])
+    between = np.sqrt(ratios[1:] * ratios[:-1])
+    shapes = np.array(SHAPES)[:, None]
+    below = np.hstack([np.zeros_like(shapes), gammainc(shapes, shapes * between), np.ones_like(shapes)])
+    return ratios, np.diff(below, axis=1)
+
+
+def topics(table: FloatArray) -> FloatArray:
+    """φ̃: columns that sum to 1."""
+    return np.asarray(table / table.sum(axis=0))
+
+
+def profiles(table: FloatArray) -> FloatArray:
+    """The share of each topic in a word: rows that sum to 1."""
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def frequencies(noisy: FloatArray, deviation: float) -> FloatArray:
+    """Word frequencies from noisy counts: the mean of each count given the noisy one, under the distribution of counts
+    that explains all of them best (a non-parametric maximum of the likelihood, on a grid, by EM). A count far above the
+    noise is taken as it is."""
+    top = max(float(noisy.max()), deviation)
+    counts = np.geomspace(min(deviation / 30, top / 2), 1.2 * top, 300)
+    off = ((noisy[:, None] - counts) / deviation) ** 2 / -2
+    likelihood = np.exp(off - off.max(axis=1, keepdims=True))
+    share = np.full(len(counts), 1 / len(counts))
+    for _ in range(60):
+        belief = likelihood * share
+        belief /= belief.sum(axis=1, keepdims=True)
+        share = belief.mean(axis=0)
+    found = (likelihood * share) @ counts / (likelihood @ share)
+    found = np.where(noisy > 30 * deviation, noisy, found)
+    return np.asarray(found / found.sum())
