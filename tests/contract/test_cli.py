@@ -314,6 +314,29 @@ def test_a_private_fit_that_is_stopped_has_been_charged(here: Path) -> None:
     assert sum(entry.count for entry in file.ledger().entries) == 302
 
 
+def test_a_private_fit_that_is_stopped_goes_on_from_its_checkpoint(here: Path, run: Run) -> None:
+    words(here)
+    file = BudgetFile.create(here / "mails.budget", 5, 1e-6)
+    (here / "many.jsonl").write_text((here / "texts.jsonl").read_text() * 500)
+    many = tuple("many.jsonl" if a == "texts.jsonl" else a for a in PRIVATE if a != "-q")
+    command = (*many, *WORDS, "--budget", "mails.budget", "--checkpoint", "kept")
+    with start(*command, stdout=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        told = iter(process.stderr.readline, "")
+        assert any("has been charged for its first rounds" in line for line in told)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the run is kept in kept (private); the same command goes on from there" in err.splitlines()[-1]
+    assert (here / "kept").is_dir()
+    assert not (here / "new").exists()
+    ran = run(*command)
+    assert ran.code == 0
+    assert "interrupted and resumed" in ran.out
+    assert not (here / "kept").exists()
+    assert 302 < sum(entry.count for entry in file.ledger().entries) <= 302 + 42
+
+
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failed_save_leaves_nothing(
     here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException

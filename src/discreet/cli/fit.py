@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._errors import InputError, WouldLeak
-from discreet.cli import show
+from discreet.cli import Kept, show
 from discreet.cli.methods import METHODS, check_method, make_model
 from discreet.cli.source import (
     CollectionOption,
@@ -55,6 +55,10 @@ def fit(
         int | None,
         typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), where that is public."),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FOLDER", help="Keep the run here, to go on after an interruption."),
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option("--method", metavar="|".join(METHODS), help="The model: private with --epsilon, otherwise lda."),
@@ -87,6 +91,7 @@ def fit(
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
     name = method or ("lda" if epsilon is None else "private")
     given = {"epsilon": epsilon, "delta": delta, "budget": budget, "units": units, "sweeps": sweeps, "beta": beta}
+    given["checkpoint"] = checkpoint
     row = check_method(name, given)
     from discreet.models.release_folder import check_target
 
@@ -118,10 +123,12 @@ def fit(
     if not quiet and not row.private:
         common["callbacks"] = [partial(_introduce, corpus)]
     elif not quiet and budget is not None:
-        common["callbacks"] = [partial(_tell_charge, budget)]
+        common["callbacks"] = [
+            partial(_tell_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
+        ]
     model = make_model(row, n_topics, given, **common)  # after reading: bad input need not wait for its module
     start = time.perf_counter()
-    with _warnings_as_notes():
+    with _warnings_as_notes(), _keeping(checkpoint):
         if selecting and corpus.all_words:
             from discreet.models.text import fit_text
 
@@ -133,6 +140,18 @@ def fit(
     release.save(output, overwrite=overwrite)
     with suppress(KeyboardInterrupt):  # the model is written: stopping the print-out now is no failure
         _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
+
+
+@contextmanager
+def _keeping(checkpoint: Path | None) -> Iterator[None]:
+    """Ctrl-C with a checkpoint is a pause."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        show.note(f"interrupted: the run is kept in {checkpoint} (private); the same command goes on from there")
+        raise Kept from None
 
 
 def _introduce(corpus: Corpus, info: SweepInfo) -> None:
@@ -148,10 +167,10 @@ def _tell_words(budget: Path | None, n_words: int) -> None:
     show.note(f"{n_words:,} words were selected privately{charged}")
 
 
-def _tell_charge(budget: Path, info: SweepInfo) -> None:
+def _tell_charge(budget: Path, what: str, info: SweepInfo) -> None:
     """Before anybody stops the run: that would not give the budget back."""
     if info.sweep == 1:
-        show.note(f"{budget} has been charged for the whole run, also if it is interrupted")
+        show.note(f"{budget} has been charged for {what}, also if it is interrupted")
 
 
 def _open_budget(path: Path | None) -> BudgetFile | None:

@@ -13,7 +13,14 @@ from discreet._errors import InputError
 if TYPE_CHECKING:
     from discreet.models.base import TopicModel
 
-PARAMETERS = {"epsilon": "epsilon", "delta": "delta", "units": "n_units", "sweeps": "n_sweeps", "beta": "beta"}
+PARAMETERS = {
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "units": "n_units",
+    "checkpoint": "checkpoint",
+    "sweeps": "n_sweeps",
+    "beta": "beta",
+}
 """Option → parameter of the estimator. (``--budget`` becomes a ledger, which ``fit`` opens.)"""
 
 
@@ -47,7 +54,7 @@ METHODS = {
     "private": Method(
         "discreet.models.private:PrivateLDA",
         needs=("epsilon",),
-        takes=("delta", "budget", "units"),
+        takes=("delta", "budget", "units", "checkpoint"),
         defaults={"delta": 1e-6},
         selects_words=True,
     ),
