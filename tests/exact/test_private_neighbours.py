@@ -285,7 +285,7 @@ def test_a_missing_clip_is_caught(level):
     real = rounds.add_residuals
 
     def unclipped(*arguments):
-        real(*arguments[:10], 1e9, *arguments[11:])
+        real(*arguments[:10], 6e7, *arguments[11:])
 
     with patch.object(rounds, "add_residuals", unclipped):
         assert compared(level)[2] == {"sensitivity"}

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 from discreet.kernels.lanes import (
     LANES,
+    add_up,
     as_float,
     gather,
     load,
@@ -21,6 +22,7 @@ from discreet.kernels.lanes import (
     splat,
     store,
     transpose,
+    truncate,
     unit_interval,
     where,
     whole_53,
@@ -43,6 +45,8 @@ def float_operations(f, u, start, out):
     store(out, start + 96, as_float(load(u, start + LANES)))
     store(out, start + 112, unit_interval(load(u, start + LANES)))
     store(out, start + 128, where(load(u, start + 2 * LANES), a, b))
+    store(out, start + 144, truncate(a))
+    store(out, start + 160, splat(add_up(b)))
 
 
 @njit
@@ -75,6 +79,7 @@ def double_operations(f, u, start, out):
     store(out, start + 96, where(load(u, start + 2 * LANES), a, load(out, start + 16)))
     store(out, start + 112, gather(out, start, load(u, start + 2 * LANES)))
     store(out, start + 128, where(passed(a, b, splat(out[start + 16])), a, b))
+    store(out, start + 144, splat(add_up(b)))
 
 
 @njit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -186,7 +186,7 @@ class RoundEngine:
         scratch = [residual_scratch(self.n_words, self.width, n_places) for _ in self._scratch]
         alpha32 = self._row(alpha)
 
-        def contribute(thread: int, piece: int, out: IntArray) -> None:
+        def contribute(thread: int, piece: int, out: FloatArray) -> None:
             add_residuals(
                 batch.words,
                 batch.topics,
@@ -203,7 +203,7 @@ class RoundEngine:
                 out,
             )
 
-        return self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute)
+        return self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute, dtype=np.float64)
 
     def _row(self, alpha: FloatArray) -> Float32Array:
         alpha32 = aligned(self.width, np.float32)
@@ -221,15 +221,16 @@ class RoundEngine:
         self,
         batch: _Batch,
         sweeps: list[_Sweep],
-        contribute: Callable[[int, int, IntArray], None],
+        contribute: Callable[[int, int, Any], None],
         samples: UInt16Array | None = None,
+        dtype: type = np.int64,
     ) -> IntArray:
         """Copy, sweep, keep, contribute, piece by piece: units do not see each other, so no step waits for others.
 
         ``samples`` is filled with the topics after each of the last sweeps.
         """
         n_samples = 0 if samples is None else len(samples)
-        parts = [np.zeros(self.n_words * self.width, np.int64) for _ in self._scratch]
+        parts = [aligned(self.n_words * self.width, dtype) for _ in self._scratch]
 
         def work(thread: int, piece: int) -> None:
             start, stop = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]
@@ -249,7 +250,7 @@ class RoundEngine:
         self._workers.share(work, len(batch.cuts) - 1)
         for part in parts[1:]:
             parts[0] += part
-        return parts[0]
+        return np.asarray(parts[0], np.int64)
 
     def _batch(self, included: BoolArray) -> _Batch:
         """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""

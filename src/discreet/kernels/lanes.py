@@ -231,6 +231,32 @@ def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
     return builder.fpext(lanes, _f64x16.llvm)
 
 
+def add_up(lanes: Any) -> Any:
+    """The sum of all lanes: the upper half is added to the lower, four times."""
+    for half in (8, 4, 2, 1):
+        lanes = lanes[:half] + lanes[half : 2 * half]
+    return lanes[0]
+
+
+@_compiled(add_up, lambda lanes: {_f32x16: types.float32, _f64x16: types.float64}[lanes](lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    for half in (8, 4, 2, 1):
+        upper = builder.shuffle_vector(lanes, lanes, _lane_numbers([(lane + half) % LANES for lane in range(LANES)]))
+        lanes = builder.fadd(lanes, upper)
+    return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+
+
+def truncate(lanes: F32Lanes) -> F32Lanes:
+    """Towards zero, to whole numbers (still float32)."""
+    return np.trunc(lanes)
+
+
+@_compiled(truncate, lambda lanes: _f32x16(lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    kind = ir.FunctionType(_f32x16.llvm, [_f32x16.llvm])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.trunc.v{LANES}f32"), [lanes])
+
+
 def whole_53(high: U32Lanes, low: U32Lanes) -> F64Lanes:
     """Uniform on the whole numbers below 2^53, from 64 random bits; exact in float64."""
     return high.astype(np.float64) * 2.0**21 + (low >> np.uint32(11)).astype(np.float64)

@@ -19,32 +19,27 @@ import math
 
 import numpy as np
 
-from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array
-from discreet.kernels.compile import bare_kernel, part
-from discreet.kernels.contributions import LARGEST_CLIP, TRIES
-from discreet.kernels.lanes import LANES, load, splat, store
+from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt16Array
+from discreet.kernels.compile import bare_kernel
+from discreet.kernels.contributions import TRIES
+from discreet.kernels.lanes import LANES, add_up, load, prefetch, splat, store, truncate, widen
+from discreet.kernels.slots import aligned
+
+LARGEST_CLIP = float(2**26)
+"""In steps of the grid. Its square is below 2^53, up to where float64 adds whole numbers without rounding."""
 
 
 def residual_scratch(n_words: Int, width: Int, n_places: Int) -> tuple[Float32Array, Int32Array]:
     """Working memory of one thread, for units of up to ``n_places`` different words.
 
-    Floats: the counts of a document (width), sixteen lanes, for each place a total and a sum of inverses, and its row.
-    Integers: the place of each word (0: none yet), then for each place its word, count, last document, its turn in the
-    document, and its row in whole steps.
+    Floats: the counts of a document (width), for each place its row, then its total and its sum of inverses. Integers:
+    the place of each word (0: none yet), then for each place its word, its count, the last document that had it, and
+    its turn in the document.
     """
     return (
-        np.zeros(width + LANES + n_places * (2 + width), np.float32),
-        np.zeros(n_words + n_places * (4 + width), np.int32),
+        aligned(width + n_places * width + 2 * n_places, np.float32),
+        np.zeros(n_words + 4 * n_places, np.int32),
     )
-
-
-@part
-def _sum_of_lanes(floats: Float32Array, at: Int) -> float:
-    """Of sixteen neighbours, which are overwritten; halves are added to halves, always in this order."""
-    for half in (8, 4, 2, 1):
-        for lane in range(half):
-            floats[at + lane] += floats[at + half + lane]
-    return floats[at]  # type: ignore[no-any-return]
 
 
 @bare_kernel
@@ -62,7 +57,7 @@ def add_residuals(
     clip: float,
     floats: Float32Array,
     integers: Int32Array,
-    out: IntArray,
+    out: FloatArray,
 ) -> None:
     """Add the contributions of units ``first`` to ``last - 1`` to ``out``, flat word × width.
 
@@ -70,25 +65,23 @@ def add_residuals(
     and ``background`` are flat, word × width, zero beyond the last topic; ``clip`` and the weights are in steps of the
     grid. A contribution longer than ``clip`` in ℓ₂ is shrunk to it, and each cell is truncated towards zero.
 
-    As in ``contributions.py``, what counts for the guarantee is the whole numbers: their squares are added up as
-    integers, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few tries, or if anything is not finite,
-    it contributes nothing. No float becomes an integer before the norm of its unit is known to be finite; shrunk, it is
-    then no larger than the clip but for rounding, which is below 2^31, and its square fits 64 bits.
+    What counts for the guarantee is the whole numbers that come out: their squares are added up, in float64, which is
+    exact up to 2^53 and cannot fall back below it, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
+    tries, or if anything is not finite (no comparison with it is true), it contributes nothing. The sums in ``out`` are
+    whole numbers too, exact as long as they stay below 2^53: units × clip.
     """
     width = alpha.shape[0]
     n_words = table.shape[0] // width
-    n_places = (integers.shape[0] - n_words) // (4 + width)
-    lanes = width
-    totals = lanes + LANES
+    n_places = (integers.shape[0] - n_words) // 4
+    rows = width
+    totals = rows + n_places * width
     inverses = totals + n_places
-    rows = inverses + n_places
     its_word = n_words
     its_count = its_word + n_places
     seen_in = its_count + n_places
     turn = seen_in + n_places
-    whole_rows = turn + n_places
     usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
-    limit = np.int64(math.floor(clip * clip)) if usable else np.int64(-1)
+    limit = math.floor(clip * clip) if usable else -1
     nothing, one, tiny = splat(np.float32(0)), np.float32(1), np.float32(1e-30)
 
     for unit in range(first, last):
@@ -111,6 +104,10 @@ def add_residuals(
                     integers[seen_in + place] = -1
                     for k in range(0, width, LANES):
                         store(floats, rows + place * width + k, nothing)
+                        prefetch(cell_weights, word * width + k)  # when the unit has been read, they are here
+                        prefetch(background, word * width + k)
+                        prefetch(out, word * width + k)
+                        prefetch(out, word * width + k + LANES // 2)
                 if integers[seen_in + place] != d:
                     integers[seen_in + place] = d
                     integers[turn + n_turns] = place
@@ -118,8 +115,7 @@ def add_residuals(
                     total = nothing
                     for k in range(0, width, LANES):
                         total = total + load(floats, k) * load(table, word * width + k)
-                    store(floats, lanes, total)
-                    floats[totals + place] = _sum_of_lanes(floats, lanes)
+                    floats[totals + place] = add_up(total)
                     floats[inverses + place] = np.float32(0)
                 integers[its_count + place] += 1
                 own = table[word * width + topic]  # what the token itself adds to the total
@@ -143,25 +139,26 @@ def add_residuals(
                 )
                 store(floats, row + k, value)
                 squares = squares + value * value
-        store(floats, lanes, squares)
-        norm = math.sqrt(np.float64(_sum_of_lanes(floats, lanes)))
+        norm = math.sqrt(np.float64(add_up(squares)))
         finite = usable and norm < math.inf  # false for NaN
         shrink = np.float32(clip / norm if finite and norm > clip else 1.0)
         fits = False
-        for _ in range(TRIES if finite else 0):  # [check-residual] integers only
-            whole = np.int64(0)
-            for i in range(n * width):
-                cell = np.int32(floats[rows + i] * shrink)
-                integers[whole_rows + i] = cell
-                whole += np.int64(cell) * np.int64(cell)
-            if whole <= limit:
+        for _ in range(TRIES if finite else 0):  # [check-residual] whole numbers only, added without rounding
+            factor = splat(shrink)
+            whole = splat(0.0)
+            for i in range(rows, rows + n * width, LANES):
+                cells = widen(truncate(load(floats, i) * factor))
+                whole = whole + cells * cells
+            if add_up(whole) <= limit:
                 fits = True
                 break
             shrink *= np.float32(1.0 - 1e-5)
+        factor = splat(shrink)
         for j in range(n):
             word = np.int64(integers[its_word + j])
             integers[word] = 0
             if fits:
-                row, word_row = whole_rows + j * width, word * width
-                for k in range(width):
-                    out[word_row + k] += integers[row + k]
+                row, word_row = rows + j * width, word * width
+                for k in range(0, width, LANES):
+                    cells = widen(truncate(load(floats, row + k) * factor))
+                    store(out, word_row + k, load(out, word_row + k) + cells)
