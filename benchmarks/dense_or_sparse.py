@@ -62,7 +62,7 @@ def main(quick: bool = False) -> bool:
         nips=lambda: every(uci_split("nips")[0], 150),
         arxiv=lambda: every(arxiv(), 2_000),
     )
-    worst = 1.0
+    worst = 0.0
     for name, corpus in sets:
         length = corpus.n_tokens / corpus.n_documents
         print(f"  {name}: {corpus!r}, {length:.0f} tokens a document; ns a token")
@@ -76,7 +76,9 @@ def main(quick: bool = False) -> bool:
                 worst = max(worst, pair[chain.rule] / min(pair))
                 found += pair
             line(n_topics, *found, "sparse" if chain.rule else "dense")
-    return verdict("the rule's time over that of the faster kernel, at worst", worst, 1.25, at_least=False)
+    return worst > 0 and verdict(
+        "the rule's time over that of the faster kernel, at worst", worst, 1.25, at_least=False
+    )
 
 
 if __name__ == "__main__":

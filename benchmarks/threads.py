@@ -4,10 +4,11 @@ Drawing and counting all topics (``ThreadEngine.sweep`` and ``count``) with one 
 loop that touches no memory and goes through the same pool in the same pieces. All take turns in batches of half a
 second. On a shared machine the second core is often not there, so only batches count during which other processes used
 next to nothing, by the system's own books: a batch is not chosen by anything that is measured in it. A speed-up is the
-median with one thread over the median with two; the verdict is on that, the fastest of each are printed below it.
-Without a verdict: a model's whole sweep, which also turns counts into weights; and a full loop, which touches no memory
-either but keeps the core's arithmetic busy, as a sweep does. The empty loop waits most of the time, so it does not
-notice when two cores of a virtual machine share one real core; the full loop does.
+fastest with one thread over the fastest with two; the medians are printed beside it. The verdict is on the fastest,
+because medians here measure the neighbours: in one run a loop that keeps the arithmetic busy and touches no memory had
+medians of 0.9 to 1.65 on two threads, and 1.9 at its fastest. Without a verdict: a model's whole sweep, which also
+turns counts into weights; and that full loop. The empty loop waits most of the time, so it does not notice when two
+cores of a virtual machine share one real core; the full loop does.
 """
 
 from __future__ import annotations
@@ -141,7 +142,8 @@ def main(quick: bool = False) -> bool:
         usual, fastest = found
         line(f"{name}, medians", *usual)
         line(f"{name}, fastest", *fastest)
-        holds &= verdict(f"{name}: speed-up over that of an empty loop", usual[0] / usual[2], 0.9, at_least=True)
+        line(f"{name}, over an empty loop's, by medians", usual[0] / usual[2])
+        holds &= verdict(f"{name}: speed-up over that of an empty loop", fastest[0] / fastest[2], 0.9, at_least=True)
     return holds
 
 

@@ -83,6 +83,9 @@ def open_corpus(
     stop_words: str | None = None,
 ) -> Corpus:
     """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use."""
+    from discreet.cli.startup import load_sklearn
+
+    load_sklearn()
     from discreet.corpus import Tokenizer, datasets, read
 
     stop = stop_list(stop_words)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from itertools import count, repeat
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +35,11 @@ _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
 @cache
 def english_stop_words() -> frozenset[str]:
     """scikit-learn's list of 318 English words that say little about a topic."""
+    package = find_spec("sklearn")
+    for folder in (package and package.submodule_search_locations) or ():
+        file = Path(folder, "feature_extraction", "_stop_words.py")
+        if file.exists():  # by itself: the package around the list takes half a second to import
+            return frozenset(runpy.run_path(str(file))["ENGLISH_STOP_WORDS"])
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)

@@ -155,8 +155,13 @@ class ThreadEngine:
 
         self._workers.share(work, len(self._cuts) - 1)
         total, *others = (self._counts[thread] for thread in sorted(begun))
-        for part in others:
-            total += part
+
+        def add(first: int, last: int) -> None:
+            cells = slice(first * self.width, last * self.width)
+            for part in others:
+                total[cells] += part[cells]
+
+        self._each_share_of_words(add)
         self._total = total
 
     def drop_counts(self) -> None:

@@ -175,9 +175,7 @@ class Rounds:
         )
         cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
         noisy = self._release(cells, event).reshape(engine.n_words, model.n_topics)
-        per_unit = grid / (
-            self.cell_weights * self.plan.rate * self.n_units
-        )  # [divisor] planned, not the batch's
+        per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = number**-STEP
         size = beyond.sum() / (1 - SAID)  # of a clipped unit, in weighted tokens
