@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.models.monitor import InherentPrivacyMonitor as InherentPrivacyMonitor
     from discreet.models.private import PrivateLDA as PrivateLDA
     from discreet.models.release import Release as Release
+    from discreet.models.spectral import SpectralLDA as SpectralLDA
     from discreet.models.subsampled import SubsampledLDA as SubsampledLDA
     from discreet.models.vectorizer import PrivateVectorizer as PrivateVectorizer
     from discreet.privacy import Budget as Budget
@@ -50,6 +51,7 @@ __all__ = [
     "PrivateVectorizer",
     "Release",
     "ReleaseError",
+    "SpectralLDA",
     "SubsampledLDA",
     "WouldLeak",
     "datasets",
@@ -74,6 +76,7 @@ _HOMES = {
     "PrivateVectorizer": "discreet.models.vectorizer",
     "Release": "discreet.models.release",
     "ReleaseError": "discreet._errors",
+    "SpectralLDA": "discreet.models.spectral",
     "SubsampledLDA": "discreet.models.subsampled",
     "WouldLeak": "discreet._errors",
     "read": "discreet.corpus",

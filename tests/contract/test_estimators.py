@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, Corpus
+from discreet import LDA, Corpus, SpectralLDA
 
 COUNTS = Corpus.from_counts
 
@@ -19,22 +19,33 @@ def whole(matrix, vocabulary=None):
     return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
 
 
-class RoundedLDA(LDA):
-    """LDA that makes counts of its input, as the checks pass arbitrary numbers. All else is LDA's own."""
+class Rounded:
+    """Makes counts of its input, as the checks pass arbitrary numbers. All else is the estimator's own."""
 
     def _read(self, X, *, reset):
         with patch.object(Corpus, "from_counts", whole):
             return super()._read(X, reset=reset)
 
 
+class RoundedLDA(Rounded, LDA):
+    pass
+
+
+class RoundedSpectralLDA(Rounded, SpectralLDA):
+    """With one topic: the checks' tables have no structure, and it refuses to make up more."""
+
+
 EXPECTED_TO_FAIL: dict[str, str] = {}
 """Check → why it cannot hold."""
 
 
-def test_scikit_learn_contract():
-    found = check_estimator(
-        RoundedLDA(n_topics=2, n_sweeps=3, n_threads=1), expected_failed_checks=EXPECTED_TO_FAIL, on_skip=None
-    )
+@pytest.mark.parametrize(
+    "estimator",
+    [RoundedLDA(n_topics=2, n_sweeps=3, n_threads=1), RoundedSpectralLDA(n_topics=1, n_threads=1)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_scikit_learn_contract(estimator):
+    found = check_estimator(estimator, expected_failed_checks=EXPECTED_TO_FAIL, on_skip=None)
     assert len(found) > 40
     skipped = {check["check_name"] for check in found if check["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}  # scikit-learn skips it unless SCIPY_ARRAY_API is set

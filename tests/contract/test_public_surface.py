@@ -27,6 +27,7 @@ PUBLIC = {
     "PrivateVectorizer",
     "Release",
     "ReleaseError",
+    "SpectralLDA",
     "SubsampledLDA",
     "WouldLeak",
     "datasets",

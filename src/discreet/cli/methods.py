@@ -64,6 +64,12 @@ METHODS = {
         takes=("delta", "budget", "beta"),
         defaults={"delta": 1e-6},
     ),
+    "spectral": Method(
+        "discreet.models.spectral:SpectralLDA",
+        needs=("epsilon",),
+        takes=("delta", "budget"),
+        defaults={"delta": 1e-6},
+    ),
     "hybrid": Method(
         "discreet.models.hybrid:HybridLDA",
         needs=("epsilon",),  # of the whole run, for one word; how it is split is the model's business
@@ -110,12 +116,17 @@ def check_method(name: str, given: Mapping[str, Any]) -> Method:
 
 
 def make_model(method: Method, n_topics: int, given: Mapping[str, Any], **common: Any) -> TopicModel:
-    """The estimator, untrained. ``common`` are parameters that every method has."""
+    """The estimator, untrained. ``common`` are parameters that nearly every method has."""
     module, _, name = method.home.partition(":")
     named = {
         parameter: given[option]
         for option, parameter in PARAMETERS.items()
         if option in method.options and given.get(option) is not None
     }
-    model: TopicModel = getattr(import_module(module), name)(n_topics, **{**method.defaults, **common, **named})
+    kind = getattr(import_module(module), name)
+    known = kind._get_param_names()
+    if "alpha0" in known and "alpha" in common:  # the sum of what the others take for each topic
+        common["alpha0"] = n_topics * common["alpha"]
+    common = {parameter: value for parameter, value in common.items() if parameter in known}
+    model: TopicModel = kind(n_topics, **{**method.defaults, **common, **named})
     return model

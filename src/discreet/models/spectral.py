@@ -1,0 +1,226 @@
+"""SpectralLDA: topics from word pairs and triples, by linear algebra instead of sampling; private or plain."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from discreet._errors import InputError
+from discreet._random import Key
+from discreet._types import FloatArray
+from discreet.corpus.corpus import Corpus
+from discreet.engines.moments import MomentEngine
+from discreet.models.base import TopicModel, check_sizes, numbers
+from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
+from discreet.models.promise import open_ledger, proven
+from discreet.models.spectral_exact import Whitened, exact_moments
+from discreet.models.spectral_moments import smoothed, to_simplex
+from discreet.models.spectral_private import Plan, PrivateMoments, check_words
+from discreet.models.tensor import Method, decompose
+from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee, Unit
+from discreet.privacy.ledger import Ledger
+
+MOST_TOPICS = 200
+"""The whitened third moment has n_topics³ entries."""
+
+SMOOTHING = 0.01
+"""Of each topic that is the frequencies of words."""
+
+
+class SpectralLDA(TopicModel):
+    """Latent Dirichlet allocation by the method of moments: no sampling, no local optimum, one pass over the
+    documents.
+
+    DeCarolis, Ram, Esmaeili, Wang and Huang, "An end-to-end differentially private LDA using a spectral algorithm"
+    (ICML 2020), on moments of Anandkumar et al. (NIPS 2012). The frequencies of words, pairs and triples of words in
+    a document determine the topics: the second moment M₂ is whitened, and the whitened third moment, a small tensor,
+    has the topics as its orthogonal components. Theirs and ours: α₀ is ``alpha0``, k ``n_topics``, d the words, μ
+    ``components_``, α ``alpha_``.
+
+    Without ``epsilon`` nothing is promised. With it, six noisy sums are released, each unit's part clipped: word
+    frequencies (for word weights); histograms of the norms of moments (for the clips); M₁ and M₂; a histogram of
+    whitened norms; and the whitened third moment. Topics are a function of these (``spectral.proof.md``). Topics that
+    would be more noise than signal are not made up: there are fewer then, with a warning.
+
+    Differences from the paper. Moments have the right coefficients (α₀/(α₀+2), not its Lemma 3's 1/(α₀+2)) and all
+    diagonal terms. None of its four configurations: its sensitivities do not hold, so units are clipped, each with
+    one weight for all three moments, and noise is discrete and goes through a ledger. Neighbours add or remove a
+    unit; the number of documents is not public. Words are weighted (``word_power``), eigenvalues are corrected for
+    the known noise, negative entries of topics become 0, and 1% of the words' frequencies is mixed into each topic.
+
+    Parameters
+    ----------
+    n_topics : int
+    alpha0 : float
+        The sum of the Dirichlet prior over topics, which this method cannot learn: small if a document has few topics.
+    epsilon, delta : float
+        The budget of one fit; ``epsilon=None`` is the plain form.
+    split : three numbers
+        How the budget, as precision, is shared between M₁, M₂ and the whitened third moment.
+    word_power : float
+        A word of frequency u gets the weight u^word_power.
+    decomposition : "power" or "simultaneous"
+        Robust tensor power iteration, or the paper's simultaneous power method (``models/tensor.py``).
+    fewer_topics : bool
+        Whether a private fit may return fewer topics where the noise hides the others. If not, it raises, and the
+        budget is spent all the same.
+    max_tokens : int
+        A public cap on the tokens of one unit (private form).
+    ledger : Ledger, optional
+        Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
+    n_threads, random_state :
+        As in :class:`~discreet.LDA`. A seeded run promises nothing; the plain form draws nothing at random.
+
+    Attributes
+    ----------
+    components_, alpha_, guarantee_ :
+        The topics, their prior (it sums to ``alpha0``) and what they promise.
+    n_topics_ : int
+        Topics found: fewer than ``n_topics`` where noise hides the others.
+    eigenvalues_ : array
+        Of M₂ (word weights included, noise taken off) that stand clear of the noise.
+    ledger_ :
+        Of a private fit.
+    """
+
+    method = "spectral"
+
+    _parameter_constraints = {
+        "n_topics": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
+        "alpha0": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="neither"), None],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "split": ["array-like"],
+        "word_power": [Interval(Real, -1, 0, closed="both")],
+        "decomposition": [StrOptions({"power", "simultaneous"})],
+        "fewer_topics": ["boolean"],
+        "max_tokens": [Interval(Integral, 3, None, closed="left")],
+        "ledger": [Ledger, None],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        alpha0: float = 0.5,
+        epsilon: float | None = None,
+        delta: float = 1e-6,
+        split: tuple[float, float, float] = (0.05, 0.87, 0.08),
+        word_power: float = -0.35,
+        decomposition: Method = "power",
+        fewer_topics: bool = True,
+        max_tokens: int = 10_000,
+        ledger: Ledger | None = None,
+        n_threads: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.alpha0 = alpha0
+        self.epsilon = epsilon
+        self.delta = delta
+        self.split = split
+        self.word_power = word_power
+        self.decomposition = decomposition
+        self.fewer_topics = fewer_topics
+        self.max_tokens = max_tokens
+        self.ledger = ledger
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+        """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
+        self._check_parameters()
+        split = numbers(self.split, "split")
+        if split.shape != (3,) or not (np.isfinite(split) & (split > 0)).all():
+            raise InputError(f"split must be three positive numbers, for the three moments; found {self.split!r}.")
+        corpus = self._read(X, reset=True)
+        self.history_ = {}
+        if self.epsilon is None:
+            self._fit_plain(corpus)
+        else:
+            self._fit_private(corpus, groups)
+        self.beta_ = 1.0 / corpus.n_words
+        return self
+
+    def _fit_plain(self, corpus: Corpus) -> None:
+        if self.ledger is not None:
+            raise InputError("epsilon=None adds no noise, so there is nothing to charge. Give epsilon, or no ledger.")
+        check_sizes(corpus, self.n_topics)
+        engine = MomentEngine(corpus, n_threads=self.n_threads)
+        found = exact_moments(engine, self.n_topics, self.alpha0, self.word_power)
+        engine.close()
+        self.eigenvalues_ = found.whitening.values
+        self._decompose(found, found.first)
+        self.n_topics_ = len(self.alpha_)
+        seeded = (SEEDED,) if Key.open(self.random_state).seeded else ()
+        self.guarantee_ = Guarantee.none(EXACT_COUNTS, *seeded)
+        self.__dict__.pop("ledger_", None)
+
+    def _fit_private(self, corpus: Corpus, groups: Any) -> None:
+        assumptions = check_vocabulary(corpus)
+        check_words(corpus.n_words)
+        ids = check_groups(groups, corpus)
+        unit = Unit.DOCUMENT if ids is None else Unit.USER
+        ledger = open_ledger(self, unit)
+        words = vocabulary_cost(corpus, unit)
+        key = Key.open(self.random_state)
+        plan = Plan.make(self, corpus.n_words, words.entries)
+        engine = MomentEngine(corpus, ids, max_tokens=self.max_tokens, key=key, n_threads=self.n_threads)
+        reservation = ledger.reserve((*plan.entries, *words.owed(ledger)))  # [reserve] before any noise is drawn
+        training = PrivateMoments(engine, plan, reservation, key)
+        found = training.run(self.n_topics, self.alpha0, self.word_power)
+        engine.close()
+        self.eigenvalues_ = found.whitened.whitening.values
+        clear = self._decompose(found.whitened, training.frequencies, found.least) if found.n_above else 0
+        if not clear:
+            self.components_, self.alpha_ = training.frequencies[None, :], np.array([float(self.alpha0)])
+        self.n_topics_ = len(self.alpha_)
+        self._tell(found.n_units, clear)
+        self.ledger_ = ledger
+        seeded = replace(key, seeded=key.seeded or words.seeded)
+        self.guarantee_ = proven(self, plan.epsilon, unit, seeded, assumptions)
+
+    def _decompose(self, moments: Whitened, frequencies: FloatArray, least: float = 0.0) -> int:
+        """Set the topics; how many have a λ above ``least``. The others are left out."""
+        whitening = moments.whitening
+        tensor = whitening.tensor(moments.triples, moments.first, self.alpha0)
+        parts = decompose(tensor, method=self.decomposition)
+        if not parts.converged:
+            warnings.warn(
+                "the tensor decomposition did not settle, so the topics are not to be trusted. More documents, fewer "
+                "topics or another alpha0 would help.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        found = whitening.recover(parts, self.alpha0)
+        kept = parts.values > least
+        self.components_ = smoothed(to_simplex(found.topics[kept]), frequencies, SMOOTHING)
+        self.alpha_ = self.alpha0 * found.alpha[kept] / max(float(found.alpha[kept].sum()), 1e-300)
+        return int(kept.sum())
+
+    def _tell(self, n_units: float, clear: int) -> None:
+        """Say what the noise has left. All of it is a function of what was released."""
+        if self.delta * n_units >= 1:
+            warnings.warn(
+                f"delta={self.delta:g} is not below one over the number of units, about {n_units:,.0f}: it would "
+                "allow to publish one unit as it is. Take a delta far below.",
+                stacklevel=4,
+            )
+        if clear < self.n_topics:
+            message = (
+                f"{clear} of {self.n_topics} topics stand clear of the noise, with about {n_units:,.0f} units, "
+                f"{self.n_features_in_:,} words and epsilon={self.epsilon:g}: the others would be noise. More units, "
+                "fewer words or a larger epsilon would help."
+            )
+            if not self.fewer_topics:
+                raise InputError(f"{message} (fewer_topics=True gives a model with those there are.)")
+            given = f"{clear} topics are" if clear > 1 else "one topic is"
+            warnings.warn(f"{message} The model has fewer: {given} given.", stacklevel=4)

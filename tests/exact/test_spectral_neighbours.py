@@ -1,0 +1,226 @@
+"""SpectralLDA on neighbouring data sets D and D′: what its proof needs of the code, seen in recorded runs.
+
+The second run is given the noisy sums that the first released, so both see one history. Then everything besides the
+exact sums must be the same, to the bit, and the exact sums must differ by one unit's vector within what was charged.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from discreet.corpus import Corpus, lda_corpus
+from discreet.engines.moments import MomentEngine
+from discreet.kernels.moments import LARGEST_CLIP
+from discreet.mechanisms.release import release_sum
+from discreet.models import spectral, spectral_private
+from discreet.models.spectral import SpectralLDA
+from discreet.models.spectral_private import PrivateMoments, symmetric
+from discreet.privacy import Unit
+
+N_WORDS, N_TOPICS = 25, 3
+
+
+@dataclass
+class Run:
+    """What one fit did. ``exact`` is private; all the rest must be a function of ``noisy`` and public constants."""
+
+    exact: list[np.ndarray] = field(default_factory=list)
+    noisy: list[np.ndarray] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    events: list[Any] = field(default_factory=list)
+    tables: list[np.ndarray] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    model: Any = None
+
+
+def fit(corpus: Corpus, answers: list[np.ndarray] | None = None, training: type = PrivateMoments) -> Run:
+    """Train and record; ``answers`` take the place of what would be released."""
+    run = Run()
+
+    def release(cells, event, reservation, *, key, number, n_threads=1):
+        run.exact.append(cells.copy())
+        run.numbers.append(number)
+        run.events.append(event)
+        if answers is None:
+            noise = len(run.exact)  # a broken copy may ask for the same number twice: it shall get that far
+            noisy = release_sum(cells.copy(), event, reservation, key=key, number=noise, n_threads=n_threads)
+        else:
+            reservation.draw(event=event)
+            noisy = answers[len(run.noisy)].copy()
+        run.noisy.append(noisy.copy())
+        return noisy
+
+    real = MomentEngine.triples
+
+    def triples(engine, table, weights, steps, clip):
+        run.tables += [table.copy(), np.array([steps, clip])]
+        return real(engine, table, weights, steps, clip)
+
+    with (
+        patch.object(spectral_private, "release_sum", release),
+        patch.object(spectral, "PrivateMoments", training),
+        patch.object(MomentEngine, "triples", triples),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        run.model = SpectralLDA(N_TOPICS, epsilon=400.0, n_threads=1, random_state=5).fit(corpus)
+    run.warnings = [str(warning.message) for warning in caught]
+    return run
+
+
+def faults(d: Run, d1: Run) -> set[str]:
+    """What the proof forbids and these runs do."""
+    found = set()
+    if len(set(d.numbers)) < len(d.numbers):
+        found.add("noise used twice")
+    if (d.numbers, d.events, d.warnings) != (d1.numbers, d1.events, d1.warnings):
+        found.add("control flow")
+    if d.model.ledger_.entries != d1.model.ledger_.entries:
+        found.add("control flow")
+    if len(d.tables) != len(d1.tables) or any(
+        not np.array_equal(a, b) for a, b in zip(d.tables, d1.tables, strict=False)
+    ):
+        found.add("the whitening reads private data")
+    same = [np.array_equal(getattr(d.model, name), getattr(d1.model, name)) for name in ("components_", "alpha_")]
+    if not all(same):
+        found.add("the model reads private data")
+    for event, a, b in zip(d.events, d.exact, d1.exact, strict=False):
+        if a.shape == b.shape and sum(int(x) ** 2 for x in a - b) > math.floor(event.sensitivity**2):
+            found.add("sensitivity")
+    return found
+
+
+def people(level: str, seed: int = 3) -> tuple[Corpus, Corpus]:
+    """D, and D′ without one unit from the middle, whose documents are long, monotonous or tiny."""
+    corpus = lda_corpus(160, N_WORDS, N_TOPICS, mean_length=12, seed=seed).corpus
+    rng = np.random.default_rng(seed)
+    texts = [corpus.words[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True)]
+    users = [f"user{i // 4}" for i in range(len(texts))]
+    odd = [np.full(60, rng.integers(N_WORDS)), np.repeat(rng.integers(0, N_WORDS, 3), 2), rng.integers(0, N_WORDS, 4)]
+    for i, words in enumerate(odd if level == "user" else odd[seed % 3 :][:1]):
+        texts.insert(50 * (i + 1), words.astype(np.int32))
+        users.insert(50 * (i + 1), "zoe")
+    offsets = np.cumsum([0, *map(len, texts)])
+    groups = np.array(users) if level == "user" else None
+    d = Corpus(np.concatenate(texts), offsets, corpus.vocabulary, groups, vocabulary_from="public")
+    return d, d[np.flatnonzero(np.array(users) != "zoe")]
+
+
+levels = pytest.mark.parametrize("level", ["document", "user"])
+
+
+def compared(level: str, training: type = PrivateMoments, seed: int = 3) -> tuple[Run, Run, set[str]]:
+    d, d1 = people(level, seed)
+    with_unit = fit(d, training=training)
+    without = fit(d1, with_unit.noisy, training)
+    return with_unit, without, faults(with_unit, without)
+
+
+@levels
+@pytest.mark.parametrize("seed", range(6))
+def test_neighbours_differ_by_one_clipped_vector_in_each_release(level, seed):
+    d, d1, found = compared(level, seed=seed)
+    assert found == set()
+    assert d.model.n_topics_ == N_TOPICS
+    assert len(d.exact) == 6 == sum(entry.count for entry in d.model.ledger_.entries)
+    assert d.model.ledger_.unit == Unit(level)
+    for a, b in list(zip(d.exact, d1.exact, strict=True))[:5]:
+        assert (a != b).any()  # the unit is in each of them; its triples may be 0, if nobody else has its word
+
+
+@levels
+def test_a_unit_that_is_clipped_uses_what_was_charged(level):
+    """The bound is not loose: the odd unit's vector is nearly as long as it may be, in M₁ or in M₂."""
+    d, d1, _ = compared(level)
+    used = [np.linalg.norm(a - b) / e.sensitivity for e, a, b in zip(d.events, d.exact, d1.exact, strict=True)]
+    assert used[0] > 0.99
+    assert max(used[2], used[3]) > 0.99
+
+
+# --- copies that are broken on purpose ------------------------------------------------------------------------------
+
+
+class ExactWhitening(PrivateMoments):
+    """Releases a noisy M₂ and whitens with the exact one."""
+
+    def _two_moments(self, weights, clips):
+        seen = []
+        release = self._release
+
+        def keep(cells, event):
+            seen.append(cells.copy())
+            return release(cells, event)
+
+        self._release = keep
+        first, _, deviation, unit_weights, total = super()._two_moments(weights, clips)
+        self._release = release
+        steps = self.plan.second.sensitivity / clips[1]
+        return first, symmetric(seen[1], self.engine.n_words) / (steps * total), deviation, unit_weights, total
+
+
+class ExactTotal(PrivateMoments):
+    """Divides by the true sum of weights."""
+
+    def _two_moments(self, weights, clips):
+        first, second, deviation, unit_weights, total = super()._two_moments(weights, clips)
+        exact = unit_weights.sum()
+        return first * total / exact, second * total / exact, deviation, unit_weights, exact
+
+
+class SameNoise(PrivateMoments):
+    """Draws every release with the noise of the first."""
+
+    def _release(self, cells, event):
+        self.n_releases = 0
+        return super()._release(cells, event)
+
+
+class ExactThird(PrivateMoments):
+    """Releases a noisy third moment and decomposes the exact one."""
+
+    def _third_moment(self, whitening, unit_weights, n_topics):
+        super()._third_moment(whitening, unit_weights, n_topics)
+        steps = 1e4
+        return self.engine.triples(whitening.table, unit_weights, steps, LARGEST_CLIP) / steps, 0.0
+
+
+BROKEN = {
+    ExactWhitening: "the whitening reads private data",
+    ExactTotal: "the whitening reads private data",
+    SameNoise: "noise used twice",
+    ExactThird: "the model reads private data",
+}
+
+
+@levels
+@pytest.mark.parametrize("training", BROKEN, ids=lambda training: training.__name__)
+def test_broken_copies_are_caught(level, training):
+    assert BROKEN[training] in compared(level, training, seed=4)[2]
+
+
+@levels
+def test_a_missing_clip_is_caught(level):
+    real = MomentEngine.moments
+
+    def unclipped(engine, word_weights, steps, clips):
+        return real(engine, word_weights, steps, (LARGEST_CLIP, LARGEST_CLIP))
+
+    with patch.object(MomentEngine, "moments", unclipped):
+        assert compared(level)[2] == {"sensitivity"}
+
+
+def test_clipping_documents_instead_of_users_is_caught():
+    real = MomentEngine.__init__
+
+    def by_document(engine, corpus, groups=None, **options):
+        real(engine, corpus, None, **options)
+
+    with patch.object(MomentEngine, "__init__", by_document):
+        assert "sensitivity" in compared("user")[2]
