@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 EPSILON = 4.0
 """Where 11,400 docstrings give topics clearly better than the unigram model. Found in one fit each (completion
 perplexity of each tenth document, held out; unigram in brackets; words selected from the same budget): 20 topics at
-ε = 4: 222 (362), 644 words. With an earlier recipe of PrivateLDA, which had 239 there: 10 topics at ε = 1: 86 (112), but over 155
-words only; at 2: 152 (206), 324 words; at 8: 380 (582), 1,199 words, where 20 topics reached 361 and plain LDA 306.
-Perplexities over different words cannot be compared."""
+ε = 4: 222 (362), 644 words. With an earlier recipe, which had 239 there: 10 topics at ε = 1: 86 (112), but
+over 155 words only; at 2: 152 (206), 324 words; at 8: 380 (582), 1,199 words, where 20 topics reached 361 and plain LDA
+306. Perplexities over different words cannot be compared."""
 
 
 def demo(
