@@ -50,21 +50,39 @@ def dense_scratch(width: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
 
 
 @part
-def _count_document(
-    slot: Int, topics: UInt16Array, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+def count_document(
+    row: Int,
+    topics: UInt16Array,
+    start: Int,
+    stop: Int,
+    width: Int,
+    rows: Float32Array,
+    tally: Int,
+    bits: UInt32Array,
 ) -> None:
-    """Count the topics of the document in this slot. Two tallies, as equal neighbours would wait for each other."""
-    start, stop = np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])
-    for k in range(_TALLY, _TALLY + 2 * width, LANES):
+    """The topics of one document's tokens, to ``rows`` from ``row`` on.
+
+    Two tallies, in ``bits`` from ``tally`` on, even and odd tokens apart: equal neighbours would wait for each other.
+    """
+    for k in range(tally, tally + 2 * width, LANES):
         store(bits, k, splat(np.uint32(0)))
-    even, odd = np.uint64(_TALLY), np.uint64(_TALLY + width)
+    even, odd = np.uint64(tally), np.uint64(tally + width)
     for i in range(start, stop - 1, 2):
         bits[even + np.uint64(topics[i])] += np.uint32(1)
         bits[odd + np.uint64(topics[i + 1])] += np.uint32(1)
     if (stop - start) % 2 == 1:
         bits[even + np.uint64(topics[stop - 1])] += np.uint32(1)
     for k in range(0, width, LANES):
-        store(rows, slot * width + k, as_float(load(bits, _TALLY + k) + load(bits, _TALLY + width + k)))
+        store(rows, row + k, as_float(load(bits, tally + k) + load(bits, tally + width + k)))
+
+
+@part
+def _count_slot(
+    slot: Int, topics: UInt16Array, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+) -> None:
+    """Count the topics of the document in this slot."""
+    start, stop = np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])
+    count_document(slot * width, topics, start, stop, width, rows, _TALLY, bits)
 
 
 @bare_kernel
@@ -95,7 +113,7 @@ def sweep_dense(
     open_slots(first, slots)
     for slot in range(LANES):
         if start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
-            _count_document(slot, topics, width, rows, bits, slots)
+            _count_slot(slot, topics, width, rows, bits, slots)
             i = slots[TOKEN + slot]
             slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
             bits[NOW + slot] = bits[slots[PLACE + slot]]
@@ -145,7 +163,7 @@ def sweep_dense(
                 rows[row + topic] += np.float32(1)
                 step_on(slot, offsets, key, purpose, sweep, bits, slots)
             elif start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
-                _count_document(slot, topics, width, rows, bits, slots)
+                _count_slot(slot, topics, width, rows, bits, slots)
             else:
                 continue
             i = slots[TOKEN + slot]

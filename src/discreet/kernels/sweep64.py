@@ -16,7 +16,6 @@ from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray,
 from discreet.kernels.compile import bare_kernel, part
 from discreet.kernels.lanes import (
     LANES,
-    as_float,
     gather,
     load,
     passed,
@@ -42,6 +41,7 @@ from discreet.kernels.slots import (
     start_document,
     step_on,
 )
+from discreet.kernels.sweep import count_document
 
 UNIFORM_BITS = 20
 """−log₂ γ."""
@@ -87,21 +87,12 @@ def _enter(
 
 
 @part
-def _count_document(
+def _count_slot(
     slot: Int, topics: UInt16Array, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
 ) -> None:
-    """Count the topics of the document in this slot. Two tallies, as equal neighbours would wait for each other."""
+    """Count the topics of the document in this slot, which has two draws for each token."""
     start, stop = np.int64(slots[TOKEN + slot]) // 2, np.int64(slots[END + slot]) // 2
-    for k in range(_TALLY, _TALLY + 2 * width, LANES):
-        store(bits, k, splat(np.uint32(0)))
-    even, odd = np.uint64(_TALLY), np.uint64(_TALLY + width)
-    for i in range(start, stop - 1, 2):
-        bits[even + np.uint64(topics[i])] += np.uint32(1)
-        bits[odd + np.uint64(topics[i + 1])] += np.uint32(1)
-    if (stop - start) % 2 == 1:
-        bits[even + np.uint64(topics[stop - 1])] += np.uint32(1)
-    for k in range(0, width, LANES):
-        store(rows, slot * width + k, as_float(load(bits, _TALLY + k) + load(bits, _TALLY + width + k)))
+    count_document(slot * width, topics, start, stop, width, rows, _TALLY, bits)
 
 
 @bare_kernel
@@ -136,7 +127,7 @@ def sweep_exact(
     open_slots(first, slots)
     for slot in range(LANES):
         if start_document(slot, draw_offsets, last, key, purpose, sweep, bits, slots):
-            _count_document(slot, topics, width, rows, bits, slots)
+            _count_slot(slot, topics, width, rows, bits, slots)
             _enter(slot, words, topics, width, rows, bits, slots)
 
     active = 1
@@ -190,7 +181,7 @@ def sweep_exact(
                 slots[PLACE + slot] += one
                 step_on(slot, draw_offsets, key, purpose, sweep, bits, slots)
             elif start_document(slot, draw_offsets, last, key, purpose, sweep, bits, slots):
-                _count_document(slot, topics, width, rows, bits, slots)
+                _count_slot(slot, topics, width, rows, bits, slots)
             else:
                 continue
             _enter(slot, words, topics, width, rows, bits, slots)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._errors import InputError
@@ -15,6 +16,14 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.documents import mixtures
 from discreet.models.release import Release
 from discreet.privacy import Guarantee
+
+RUNNING: dict[str, Any] = {
+    "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+    "random_state": ["random_state", np.random.Generator],
+    "progress": ["boolean"],
+    "callbacks": [list, tuple, None],
+}
+"""What the parameters of a run may be, the same for every model that goes through sweeps or rounds."""
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

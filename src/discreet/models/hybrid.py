@@ -15,7 +15,7 @@ from discreet._types import FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.mechanisms.release import release_sum
-from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.hybrid_plan import LARGEST_INHERENT, SMALLEST_PRIOR, HybridPlan, clip_for, guarantee_of
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.models.private_input import check_vocabulary, vocabulary_cost
@@ -108,10 +108,7 @@ class HybridLDA(TopicModel):
         "n_average": [Interval(Integral, 1, None, closed="left")],
         "as_published": ["boolean"],
         "ledger": [Ledger, None],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-        "progress": ["boolean"],
-        "callbacks": [list, tuple, None],
+        **RUNNING,
     }
 
     def __init__(

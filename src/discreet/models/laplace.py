@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from discreet._errors import WouldLeak
 from discreet._random import Key
 from discreet.engines.threads import MAX_TOPICS
-from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy.guarantee import Observer
@@ -73,10 +72,7 @@ class LaplaceLDA(TopicModel):
         "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
         "as_published": ["boolean"],
         "ledger": [Ledger, None],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-        "progress": ["boolean"],
-        "callbacks": [list, tuple, None],
+        **RUNNING,
     }
 
     def __init__(

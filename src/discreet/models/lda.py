@@ -16,7 +16,7 @@ from discreet._types import FloatArray, Int32Array
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.kernels.counts import beta_statistics, log_likelihood
-from discreet.models.base import TopicModel, broadcast_alpha, check_sizes, numbers
+from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes, numbers
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
@@ -102,10 +102,7 @@ class LDA(TopicModel):
         "word_prior": ["array-like", dict, None],
         "warm_start": ["boolean"],
         "evaluate_every": [Interval(Integral, 0, None, closed="left")],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-        "progress": ["boolean"],
-        "callbacks": [list, tuple, None],
+        **RUNNING,
     }
 
     def __init__(

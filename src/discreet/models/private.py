@@ -17,7 +17,7 @@ from discreet._types import IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
-from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.checkpoint import Checkpoint, Payment, fingerprint, reopened
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
@@ -97,10 +97,7 @@ class PrivateLDA(TopicModel):
         "ledger": [Ledger, None],
         "checkpoint": [str, os.PathLike, None],
         "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-        "progress": ["boolean"],
-        "callbacks": [list, tuple, None],
+        **RUNNING,
     }
 
     def __init__(

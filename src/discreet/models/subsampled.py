@@ -15,7 +15,7 @@ from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
-from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.promise import open_ledger, proven
@@ -145,10 +145,7 @@ class SubsampledLDA(TopicModel):
         "max_count": [Interval(Real, 0, None, closed="neither"), None],
         "noise": [StrOptions({"token", "iteration"})],
         "ledger": [Ledger, None],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-        "progress": ["boolean"],
-        "callbacks": [list, tuple, None],
+        **RUNNING,
     }
 
     def __init__(
