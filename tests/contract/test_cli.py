@@ -297,6 +297,16 @@ def test_what_a_model_warns_of_is_one_line(here: Path, run: Run) -> None:
     assert ran.err.startswith("warning: this will hardly give useful topics: the noise in an average cell may be ")
 
 
+def test_columns_that_a_method_does_not_use_are_told(here: Path, run: Run) -> None:
+    (here / "labelled.jsonl").write_text('{"body": "rain and wind", "who": "ann", "kind": "a"}\n' * 20)
+    fit = ("fit", "labelled.jsonl", "--text", "body", "--group", "who", "--label", "kind", "-k", 2, "--sweeps", 1)
+    ran = run(*fit, "-o", "labelled")
+    assert ran.code == 0
+    assert "lda has no use for --group" in ran.err
+    assert "lda has no use for --label" in ran.err
+    assert "no use" not in run(*fit, "-q", "-o", "quiet").err
+
+
 def test_a_private_fit_that_is_stopped_has_been_charged(here: Path) -> None:
     words(here)
     file = BudgetFile.create(here / "mails.budget", 1.3, 1e-6)

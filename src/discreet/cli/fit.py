@@ -115,6 +115,9 @@ def fit(
     )
     if row.private:
         check_words(corpus, selecting=selecting, max_words=max_words)
+    unused = {"group": None if row.private else group, "collection": collection, "label": label}
+    for option in (option for option, column in unused.items() if column is not None and not quiet):
+        show.note(f"note: {name} has no use for --{option}; the column was checked and left aside")
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
     if file_of_budget is not None:
         from discreet.privacy import Ledger
