@@ -1,9 +1,9 @@
 """Do two threads give what two cores can give?
 
 Drawing and counting all topics (``ThreadEngine.sweep`` and ``count``) with one and with two threads, beside an empty
-loop that touches no memory and goes through the same pool in the same pieces. All take turns in batches of half a
-second. On a shared machine the second core is often not there, so only batches count during which other processes used
-next to nothing, by the system's own books: a batch is not chosen by anything that is measured in it. A speed-up is the
+loop that touches no memory and goes through the same pool in the same pieces. They take turns, 0.15 seconds each. On a
+shared machine the second core is often not there, so only rounds of turns count during which other processes used next
+to nothing, by the system's own books: a round is not chosen by anything that is measured in it. A speed-up is the
 fastest with one thread over the fastest with two; the medians are printed beside it. The verdict is on the fastest,
 because medians here measure the neighbours: in one run a loop that keeps the arithmetic busy and touches no memory had
 medians of 0.9 to 1.65 on two threads, and 1.9 at its fastest. Without a verdict: a model's whole sweep, which also
@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -24,14 +25,16 @@ import numpy as np
 from benchmarks.common import arxiv, best, corpora, every, line, seconds, skip, uci_split, verdict
 from discreet import Corpus
 from discreet._random import Key
-from discreet.engines.threads import PIECES, ThreadEngine
+from discreet._types import FloatArray
+from discreet.engines.threads import ThreadEngine
+from discreet.engines.workers import shares
 
 K = 50
 BURN_IN = 20
 OTHERS = 0.05
-"""Share of the machine that others may use during a batch that counts."""
-BATCH, ENOUGH = 0.5, 8
-"""Seconds of a batch, and how many that count end the measurement."""
+"""Share of the machine that others may use during a round that counts."""
+TURN, ENOUGH = 0.15, 20
+"""Seconds of a measure's turn, and how many rounds of turns that count end the measurement."""
 
 
 @numba.njit(nogil=True)
@@ -80,10 +83,10 @@ class Sweeps:
         done = time.perf_counter()
         return done - ready, done - started
 
-    def loop(self, body: Callable[[int], int], steps: int) -> float:
+    def loop(self, body: Callable[[int], int], steps: int) -> tuple[float]:
         """Seconds of an empty or full loop."""
-        pieces = PIECES * self.engine.n_threads if self.engine.n_threads > 1 else 1
-        return seconds(lambda: self.engine._workers.share(lambda thread, piece: body(steps // pieces), pieces))
+        pieces = np.diff(steps * shares(self.engine.n_threads)).astype(int)
+        return (seconds(lambda: self.engine._workers.share(lambda thread, piece: body(pieces[piece]), len(pieces))),)
 
 
 def speed_ups(corpus: Corpus, budget: float) -> list[list[float]]:
@@ -99,20 +102,36 @@ def speed_ups(corpus: Corpus, budget: float) -> list[list[float]]:
     for body in (spin, work):
         body(1)
         loops.append((body, int(1e6 * best(one) / best(lambda body=body: body(10**6)))))  # as long as a sweep
-    kept, n_kept, stop = [], 0, time.perf_counter() + budget
+    runs: list[Callable[[], Sequence[float]]] = []
+    for sweeps in (one, two):
+        runs += [sweeps, *(partial(sweeps.loop, *loop) for loop in loops)]
+    kept: list[list[FloatArray]] = [[] for _ in runs]
+    n_kept, stop = 0, time.perf_counter() + budget
     while n_kept < ENOUGH and time.perf_counter() < stop:
-        rounds, before = [], ticks()
-        end = time.perf_counter() + BATCH
-        while time.perf_counter() < end:
-            rounds.append([x for s in (one, two) for x in (*s(), *(s.loop(*loop) for loop in loops))])
+        before = ticks()
+        turns = [turn(run) for run in runs]
         if others_share(before, ticks()) <= OTHERS:
-            kept += rounds
             n_kept += 1
+            for had, new in zip(kept, turns, strict=True):
+                had.append(new)
         else:
-            time.sleep(BATCH / 2)  # let the others get on with it
-    if not kept:
+            time.sleep(TURN)  # let the others get on with it
+    if not n_kept:
         return []
-    return [(found[:4] / found[4:]).tolist() for found in (np.median(kept, axis=0), np.min(kept, axis=0))]
+    measures = [np.concatenate(had) for had in kept]
+    found = []
+    for middle in (np.median, np.min):
+        times = np.concatenate([middle(measure, axis=0) for measure in measures])
+        found.append((times[:4] / times[4:]).tolist())
+    return found
+
+
+def turn(run: Callable[[], Sequence[float]]) -> FloatArray:
+    """All times of one measure in its turn: sweeps follow sweeps, as in training."""
+    times, end = [], time.perf_counter() + TURN
+    while time.perf_counter() < end:
+        times.append(run())
+    return np.array(times)
 
 
 def ticks() -> tuple[float, float, float]:
@@ -131,7 +150,7 @@ def main(quick: bool = False) -> bool:
     sets = corpora(
         kos=lambda: uci_split("kos")[0],
         nips=lambda: uci_split("nips")[0],
-        arxiv=lambda: every(arxiv(), 5_000),
+        arxiv=lambda: every(arxiv(), 20_000),
     )
     line("speed-ups, K=50", "draw, count", "whole sweep", "empty loop", "full loop")
     for name, corpus in sets:

@@ -25,8 +25,7 @@ from discreet._types import (
     UInt32Array,
 )
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads import PIECES
-from discreet.engines.workers import Workers
+from discreet.engines.workers import Workers, shares
 from discreet.kernels.contributions import add_contributions, contribution_scratch, copy_documents, keep_topics
 from discreet.kernels.counts import first_topics, padded
 from discreet.kernels.residuals import add_residuals, residual_scratch
@@ -260,8 +259,7 @@ class RoundEngine:
         offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
         first_document = np.concatenate([[0], np.cumsum(per_unit[included])])
         ends = offsets[first_document]
-        n_pieces = PIECES * self.n_threads if self.n_threads > 1 else 1
-        cuts = np.searchsorted(ends[1:], np.linspace(0, ends[-1], n_pieces + 1), side="left")
+        cuts = np.searchsorted(ends[1:], ends[-1] * shares(self.n_threads), side="left")
         cuts[0], cuts[-1] = 0, len(ends) - 1
         return _Batch(
             starts=self.offsets[chosen],

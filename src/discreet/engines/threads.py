@@ -7,7 +7,7 @@ model's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
-from discreet.engines.workers import Workers
+from discreet.engines.workers import Workers, shares
 from discreet.kernels.counts import (
     alpha_statistics,
     count_topics,
@@ -38,9 +38,8 @@ SPARSE_FROM = 384
 """Rows at least this wide, and as wide as the mean document is long, are swept by the topics present in a document
 (``benchmarks/dense_or_sparse.py``)."""
 
-PIECES = 2
-"""Pieces of work for each thread: a core that others slow down takes fewer. Each piece ends with idle slots, so few.
-Documents lie longest first, so that the last to start are short and few slots wait for long."""
+BLOCKS = 32
+"""Of documents, of about as many tokens each."""
 
 _SMALL = 1 << 18
 """Cells below which a second thread does not pay for starting it."""
@@ -65,7 +64,7 @@ class ThreadEngine:
         self.n_documents = corpus.n_documents
         self.n_tokens = corpus.n_tokens
         self.key = key
-        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_longest_first(corpus)])])
+        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus)])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus)
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
@@ -77,13 +76,13 @@ class ThreadEngine:
     def _in_slots(self, corpus: Corpus) -> Int32Array:
         """The tokens of each document in a secret order: a count matrix has them in word order, which tells words."""
         words: Int32Array = np.empty(self.n_tokens, np.int32)
-        gather_documents(corpus.words, corpus.offsets, _longest_first(corpus), words)
+        gather_documents(corpus.words, corpus.offsets, _order(corpus), words)
         shuffle_documents(words, self.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
         return words
 
     def holds(self, corpus: Corpus) -> bool:
         """Is this the corpus that the engine was made with?"""
-        lengths = corpus.lengths[_longest_first(corpus)]
+        lengths = corpus.lengths[_order(corpus)]
         same_shape = corpus.n_words == self.n_words and np.array_equal(lengths, np.diff(self.offsets))
         return same_shape and np.array_equal(self._in_slots(corpus), self.words)
 
@@ -91,15 +90,23 @@ class ThreadEngine:
         """Share the documents out, by tokens, to this many threads."""
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
-        n_pieces = PIECES * self.n_threads if self.n_threads > 1 else 1
-        self._cuts = np.searchsorted(self.offsets, np.linspace(0, self.n_tokens, n_pieces + 1))
-        self._cuts[0], self._cuts[-1] = 0, self.n_documents
+        ends = np.cumsum([0] + [len(range(block, self.n_documents, BLOCKS)) for block in range(BLOCKS)])
+        self._cuts = ends[np.round(BLOCKS * shares(self.n_threads)).astype(int)]
         if self.sparse:
             most = padded(min(self.n_topics, int(np.diff(self.offsets).max(initial=1))))
             self._scratch = [sparse_scratch(self.width, most) for _ in range(self.n_threads)]
             self._smooth = np.empty(self.n_words * self.width // LANES, np.float32)
         else:
             self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
+        self.drop_counts()
+
+    def state(self) -> dict[str, AnyArray]:
+        """For a checkpoint: every token and its topic. Private."""
+        return {"slot_words": self.words, "slot_topics": self.topics}
+
+    def restore(self, saved: Mapping[str, AnyArray]) -> None:
+        """Go on where the engine of an interrupted run was; the documents are the same, their slots the saved ones."""
+        self.words, self.topics = saved["slot_words"], saved["slot_topics"]
         self.drop_counts()
 
     # --- topics -----------------------------------------------------------------------------------------------------
@@ -195,7 +202,7 @@ class ThreadEngine:
         )
 
     def _each_share_of_words(self, work: Callable[[int, int], None]) -> None:
-        n_pieces = 1 if self.n_words * self.width < _SMALL else PIECES * self.n_threads
+        n_pieces = 1 if self.n_words * self.width < _SMALL else 2 * self.n_threads
         cuts = [self.n_words * piece // n_pieces for piece in range(n_pieces + 1)]
         self._workers.share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
 
@@ -229,6 +236,10 @@ class ThreadEngine:
         self._draw_and_count(draw)
 
 
-def _longest_first(corpus: Corpus) -> IntArray:
-    """An order that reads lengths and no word."""
-    return np.argsort(-corpus.lengths, kind="stable")
+def _order(corpus: Corpus) -> IntArray:
+    """Documents in blocks, in each block the longest first: an order that reads lengths and no word.
+
+    A piece of work is a row of blocks. It ends with short documents, so that few slots wait for the last ones.
+    """
+    longest_first = np.argsort(-corpus.lengths, kind="stable")
+    return np.concatenate([longest_first[block::BLOCKS] for block in range(BLOCKS)])

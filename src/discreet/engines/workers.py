@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
+import numpy as np
+
 from discreet._errors import InputError
+from discreet._types import FloatArray
 
 
 def count_threads(n_threads: int | None) -> int:
@@ -16,6 +19,19 @@ def count_threads(n_threads: int | None) -> int:
     if n_threads < 1:
         raise InputError(f"n_threads must be at least 1; found {n_threads}. Leave it out to use every core.")
     return int(n_threads)
+
+
+ROUNDS = 3
+"""Rounds of pieces: half of the work, then a quarter, then the rest. A piece costs its start and idle slots at its
+end, so few; the last are small, so that a core that others slow down does not keep the other waiting for long."""
+
+
+def shares(n_threads: int) -> FloatArray:
+    """Where to cut work, as shares of all of it, into pieces for so many threads."""
+    if n_threads == 1:
+        return np.array([0.0, 1.0])
+    sizes = 0.5 ** np.minimum(np.arange(1, ROUNDS + 1), ROUNDS - 1)
+    return np.concatenate([[0.0], np.cumsum(np.repeat(sizes / n_threads, n_threads))])
 
 
 class Workers:
