@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from typing import NamedTuple
 
@@ -13,7 +14,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from discreet.kernels import contributions
-from discreet.kernels.contributions import LARGEST_CLIP, TRIES, add_contributions, contribution_scratch
+from discreet.kernels.contributions import (
+    LARGEST_CLIP,
+    TRIES,
+    add_contributions,
+    contribution_scratch,
+    squared_norms,
+)
 
 WIDTH = 16
 
@@ -181,3 +188,14 @@ def test_broken_copies_are_caught(name):
             with np.errstate(all="ignore"):
                 caught += exceeds(kernel, given, np.full(given.n_words, weight, np.float32), clip)
     assert caught
+
+
+@pytest.mark.parametrize("kernel", [squared_norms, squared_norms.py_func], ids=["compiled", "python"])
+def test_squared_norms(kernel):
+    given = units(5)
+    bounds, tally = np.concatenate([[0], given.ends]), np.zeros(given.n_words, np.int32)
+    out = np.empty(len(given.ends), np.int64)
+    kernel(given.words, bounds, tally, out)
+    counts = [np.bincount(given.words[a:b], minlength=given.n_words) for a, b in itertools.pairwise(bounds)]
+    assert_array_equal(out, [(c**2).sum() for c in counts])
+    assert not tally.any()

@@ -26,7 +26,13 @@ from discreet._types import (
 )
 from discreet.corpus.corpus import Corpus
 from discreet.engines.workers import Workers, shares
-from discreet.kernels.contributions import add_contributions, contribution_scratch, copy_documents, keep_topics
+from discreet.kernels.contributions import (
+    add_contributions,
+    contribution_scratch,
+    copy_documents,
+    keep_topics,
+    squared_norms,
+)
 from discreet.kernels.counts import first_topics, padded
 from discreet.kernels.residuals import add_residuals, residual_scratch
 from discreet.kernels.shuffle import shuffle_documents
@@ -61,16 +67,17 @@ class RoundEngine:
         self.key = key
         units = unit_numbers(groups, corpus.n_documents)
         by_unit = np.argsort(units, kind="stable")
-        documents = corpus[by_unit]
-        words, topics = self._in_slots(documents)
+        documents = corpus if groups is None else corpus[by_unit]
+        self.words, self.topics = self._in_slots(documents)
         self.n_units = int(units.max(initial=-1)) + 1
-        unit_of_document = units[by_unit]
+        self.first_document = np.searchsorted(units[by_unit], np.arange(self.n_units + 1))
+        self.offsets = documents.offsets
         # [cap] before anything else is done with a unit
-        kept = _within_cap(documents.offsets, unit_of_document, self.n_units, max_tokens)
-        self.words: Int32Array = words[kept]
-        self.topics: UInt16Array = topics[kept]
-        self.offsets = np.concatenate([[0], np.cumsum(kept)])[documents.offsets]
-        self.first_document = np.searchsorted(unit_of_document, np.arange(self.n_units + 1))
+        if np.diff(self.offsets[self.first_document]).max(initial=0) > max_tokens:
+            kept = _within_cap(self.offsets, self.first_document, max_tokens)
+            self.words, self.topics = self.words[kept], self.topics[kept]
+            self.offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
+        self._lengths = np.diff(self.offsets)
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
         self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
@@ -114,11 +121,8 @@ class RoundEngine:
 
     def size_bins(self, n_bins: int) -> IntArray:
         """For each unit, the bin of the norm of its word counts: 4·log₂ of it, rounded down, within the bins."""
-        unit_of_token = np.repeat(np.arange(self.n_units), np.diff(self.offsets[self.first_document]))
-        cells = np.sort(unit_of_token * self.n_words + self.words)
-        starts = np.flatnonzero(np.diff(cells, prepend=-1))
-        squares = np.diff(np.append(starts, len(cells))) ** 2
-        norms2 = np.bincount(cells[starts] // self.n_words, weights=squares, minlength=self.n_units)
+        norms2 = np.empty(self.n_units, np.int64)
+        squared_norms(self.words, self.offsets[self.first_document], np.zeros(self.n_words, np.int32), norms2)
         bins: IntArray = np.clip(np.floor(2 * np.log2(np.maximum(norms2, 1))), 0, n_bins - 1).astype(np.int64)
         return bins
 
@@ -254,8 +258,8 @@ class RoundEngine:
     def _batch(self, included: BoolArray) -> _Batch:
         """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""
         per_unit = np.diff(self.first_document)
-        chosen = np.flatnonzero(np.repeat(included, per_unit))
-        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])])
+        chosen = np.flatnonzero(included if len(per_unit) == len(self._lengths) else np.repeat(included, per_unit))
+        offsets = np.concatenate([[0], np.cumsum(self._lengths[chosen])])
         offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
         first_document = np.concatenate([[0], np.cumsum(per_unit[included])])
         ends = offsets[first_document]
@@ -289,9 +293,8 @@ class _Batch:
     topics: UInt16Array
 
 
-def _within_cap(offsets: IntArray, unit_of_document: IntArray, n_units: int, max_tokens: int) -> BoolArray:
+def _within_cap(offsets: IntArray, first_document: IntArray, max_tokens: int) -> BoolArray:
     """Which tokens stay: the first ``max_tokens`` of each unit (in their secret order within documents)."""
-    starts = offsets[np.searchsorted(unit_of_document, np.arange(n_units))] if n_units else np.zeros(0, np.int64)
-    unit_lengths = np.diff(np.append(starts, offsets[-1]))
-    place = np.arange(offsets[-1]) - np.repeat(starts, unit_lengths)
+    ends = offsets[first_document]
+    place = np.arange(ends[-1]) - np.repeat(ends[:-1], np.diff(ends))
     return np.asarray(place < max_tokens)

@@ -51,6 +51,22 @@ def keep_topics(
 
 
 @bare_kernel
+def squared_norms(words: Int32Array, unit_ends: IntArray, tally: Int32Array, out: IntArray) -> None:
+    """The squared ℓ₂ norm of each unit's word counts; unit ``m`` owns tokens ``unit_ends[m]`` to ``unit_ends[m + 1]``.
+
+    ``tally`` has a cell for each word, zero before and after.
+    """
+    for unit in range(out.shape[0]):
+        squares = np.int64(0)
+        for i in range(unit_ends[unit], unit_ends[unit + 1]):
+            squares += 2 * np.int64(tally[words[i]]) + 1  # (c + 1)² − c²
+            tally[words[i]] += np.int32(1)
+        for i in range(unit_ends[unit], unit_ends[unit + 1]):
+            tally[words[i]] = np.int32(0)
+        out[unit] = squares
+
+
+@bare_kernel
 def add_contributions(
     words: Int32Array,
     samples: UInt16Array,

@@ -239,7 +239,7 @@ def _smallest(
                 break
             noise = _between(low, high, at_low, at_high, aim)
         else:
-            slope = 1.0 if log_share == math.inf else min(abs(log_share - aim) * 1.5 + 0.02, math.log(factor))
+            slope = 1.0 if log_share == math.inf else min(abs(log_share - aim) * 0.8 + 0.01, math.log(factor))
             noise = noise * math.exp(slope) if math.isnan(high) else noise / math.exp(slope)
             factor = min(factor**2, 1e6)
         if noise > LARGEST:
