@@ -14,6 +14,8 @@ PROVED = [
     for name in (
         "models/spectral.py",
         "models/spectral_private.py",
+        "models/spectral_replaced.py",
+        "models/spectral_unbiased.py",
         "models/private_input.py",
         "engines/moments.py",
         "kernels/moments.py",

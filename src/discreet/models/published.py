@@ -98,16 +98,18 @@ def claimed(
     corpus: Corpus,
     *reasons: str,
     relation: Relation = Relation.REPLACE,
+    unit: Unit = Unit.WORD,
+    delta: float = 0.0,
 ) -> Guarantee:
-    """The papers' number for one word, and what is missing. With a seed not even that."""
+    """The papers' number for one unit, and what is missing. With a seed not even that."""
     if key.seeded:
-        return Guarantee.none(SEEDED, f"without the seed epsilon={epsilon:.4g} would be claimed for one word")
+        return Guarantee.none(SEEDED, f"without the seed epsilon={epsilon:.4g} would be claimed for one {unit}")
     if corpus.vocabulary_from == "text":
         reasons = (*reasons, "the vocabulary was read from the private text")
     return Guarantee(
         epsilon=epsilon,
-        delta=0.0,
-        unit=Unit.WORD,
+        delta=delta,
+        unit=unit,
         observer=observer,
         relation=relation,
         basis=Basis.CLAIMED,

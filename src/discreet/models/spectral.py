@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from discreet._errors import InputError
 from discreet._random import Key
@@ -19,9 +19,12 @@ from discreet.engines.moments import MomentEngine
 from discreet.models.base import TopicModel, check_sizes, numbers
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.promise import open_ledger, proven
+from discreet.models.spectral_choice import Candidate
+from discreet.models.spectral_configurations import check_configuration, fit_configuration
 from discreet.models.spectral_exact import Whitened, exact_moments
 from discreet.models.spectral_moments import smoothed, to_simplex
 from discreet.models.spectral_private import Plan, PrivateMoments, check_words
+from discreet.models.spectral_published import Constants, Edge
 from discreet.models.tensor import Method, decompose
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee, Unit
 from discreet.privacy.ledger import Ledger
@@ -49,10 +52,15 @@ class SpectralLDA(TopicModel):
     would be more noise than signal are not made up: there are fewer then, with a warning.
 
     Differences from the paper. Moments have the right coefficients (α₀/(α₀+2), not its Lemma 3's 1/(α₀+2)) and all
-    diagonal terms. None of its four configurations: its sensitivities do not hold, so units are clipped, each with
-    one weight for all three moments, and noise is discrete and goes through a ledger. Neighbours add or remove a
-    unit; the number of documents is not public. Words are weighted (``word_power``), eigenvalues are corrected for
-    the known noise, negative entries of topics become 0, and 1% of the words' frequencies is mixed into each topic.
+    diagonal terms. The paper's sensitivities do not hold, so units are clipped, each with one weight for all three
+    moments, and noise is discrete and goes through a ledger. Neighbours add or remove a unit; the number of documents
+    is not public. Words are weighted (``word_power``), eigenvalues are corrected for the known noise, negative
+    entries of topics become 0, and 1% of the words' frequencies is mixed into each topic.
+
+    **As published.** ``configuration=1`` to ``4`` puts the paper's noise on the paper's edges, line by line
+    (``models/spectral_published.py`` maps symbols and lists differences). Neighbours then *replace* a document, their
+    number is public, and ε is only *claimed*: the guarantee says why. Only Config. 1 has a *proven* form, with
+    ``constants="right"`` (``models/spectral_replaced.py``).
 
     Parameters
     ----------
@@ -72,6 +80,19 @@ class SpectralLDA(TopicModel):
         budget is spent all the same.
     max_tokens : int
         A public cap on the tokens of one unit (private form).
+    configuration : None, 1, 2, 3, 4 or "choose"
+        None: our form. A number: the paper's configuration, with noise on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂ (2);
+        on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α (4). ``"choose"``: the paper's choice by private
+        likelihood (``models/spectral_choice.py``). ``split``, ``word_power``, ``fewer_topics``, ``max_tokens`` and
+        ``groups`` are not part of them (``fewer_topics`` is of the proven one).
+    constants : "appendix", "text" or "right"
+        Sensitivities that the published noise is for: of appendix H (eq. 64 and around), of section 6 (every O(·) as
+        it stands), or, for ``configuration=1`` alone, ours.
+    edge_split : numbers, optional
+        Shares of ε and δ for the parts of a configuration: (e3, e4, e8) of 1, (σ_k, e6, e8) of 2, (σ_k, γ_s, e7, e8) of
+        3, (σ_k, γ_s, e9) of 4. With ``constants="right"``: of precision, for (e3, e4).
+    choice_share : float
+        Of ε and δ, for the likelihood by which ``"choose"`` chooses.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     n_threads, random_state :
@@ -86,10 +107,19 @@ class SpectralLDA(TopicModel):
     eigenvalues_ : array
         Of M₂ (word weights included, noise taken off) that stand clear of the noise.
     ledger_ :
-        Of a private fit.
+        Of a private fit (not of a claimed one).
+    configuration_, edge_split_, edges_ :
+        Of a published form: what ran, the shares, and for each part its name, ε, δ, printed sensitivity and scale of
+        noise. ``edges_`` is for the curator.
+    choice_ :
+        Of ``"choose"``: every candidate with its noisy log-likelihood.
     """
 
     method = "spectral"
+    configuration_: int
+    edge_split_: tuple[float, ...]
+    edges_: tuple[Edge, ...]
+    choice_: tuple[Candidate, ...]
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
@@ -101,6 +131,10 @@ class SpectralLDA(TopicModel):
         "decomposition": [StrOptions({"power", "simultaneous"})],
         "fewer_topics": ["boolean"],
         "max_tokens": [Interval(Integral, 3, None, closed="left")],
+        "configuration": [Options(Integral, {1, 2, 3, 4}), StrOptions({"choose"}), None],
+        "constants": [StrOptions({"appendix", "text", "right"})],
+        "edge_split": ["array-like", None],
+        "choice_share": [Interval(Real, 0, 1, closed="neither")],
         "ledger": [Ledger, None],
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state", np.random.Generator],
@@ -118,6 +152,10 @@ class SpectralLDA(TopicModel):
         decomposition: Method = "power",
         fewer_topics: bool = True,
         max_tokens: int = 10_000,
+        configuration: Literal[1, 2, 3, 4, "choose"] | None = None,
+        constants: Constants = "appendix",
+        edge_split: tuple[float, ...] | None = None,
+        choice_share: float = 0.1,
         ledger: Ledger | None = None,
         n_threads: int | None = None,
         random_state: Any = None,
@@ -131,6 +169,10 @@ class SpectralLDA(TopicModel):
         self.decomposition = decomposition
         self.fewer_topics = fewer_topics
         self.max_tokens = max_tokens
+        self.configuration = configuration
+        self.constants = constants
+        self.edge_split = edge_split
+        self.choice_share = choice_share
         self.ledger = ledger
         self.n_threads = n_threads
         self.random_state = random_state
@@ -141,9 +183,15 @@ class SpectralLDA(TopicModel):
         split = numbers(self.split, "split")
         if split.shape != (3,) or not (np.isfinite(split) & (split > 0)).all():
             raise InputError(f"split must be three positive numbers, for the three moments; found {self.split!r}.")
+        if self.configuration is not None:
+            check_configuration(self, groups)
         corpus = self._read(X, reset=True)
         self.history_ = {}
-        if self.epsilon is None:
+        for name in ("configuration_", "edge_split_", "edges_", "choice_"):
+            self.__dict__.pop(name, None)
+        if self.configuration is not None:
+            fit_configuration(self, corpus, SMOOTHING)
+        elif self.epsilon is None:
             self._fit_plain(corpus)
         else:
             self._fit_private(corpus, groups)
