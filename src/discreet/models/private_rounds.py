@@ -166,7 +166,7 @@ class Rounds:
         grid = self.clip / event.sensitivity
         exact = engine.residuals(
             engine.coins(number, self.plan.threshold),
-            self._flat(shrink.topics(self.table) * engine.n_words),
+            self._flat(self._weights()),
             self.alpha,
             n_sweeps=model.n_sweeps,
             cell_weights=self._flat(self.cell_weights / grid),
@@ -177,7 +177,7 @@ class Rounds:
         noisy = self._release(cells, event).reshape(engine.n_words, model.n_topics)
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
-        step = number**-STEP
+        step = self._step(number)
         size = beyond.sum() / (1 - SAID)  # of a clipped unit, in weighted tokens
         self.size = size if math.isnan(self.size) else self.size + max(step, 0.05) * (size - self.size)
         mean = beyond + self.size * self.frequencies[:, None] * background
@@ -189,6 +189,13 @@ class Rounds:
         self.table = shrink.shrunk(self.running.value, shrink.TRUST * self.running.variance, self.frequencies)
         self.cell_weights = self._weigh_cells()
         return {}
+
+    def _weights(self) -> FloatArray:
+        """What a local step weighs topics by: φ̃, times the number of words."""
+        return shrink.topics(self.table) * self.engine.n_words
+
+    def _step(self, number: int) -> float:
+        return float(number**-STEP)
 
     def _flat(self, table: FloatArray) -> Float32Array:
         """As kernels want it: float32, flat, zero beyond the last topic."""
