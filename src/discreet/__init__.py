@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.models.release import Release as Release
     from discreet.models.spectral import SpectralLDA as SpectralLDA
     from discreet.models.subsampled import SubsampledLDA as SubsampledLDA
+    from discreet.models.variational import VariationalLDA as VariationalLDA
     from discreet.models.vectorizer import PrivateVectorizer as PrivateVectorizer
     from discreet.privacy import Budget as Budget
     from discreet.privacy import Guarantee as Guarantee
@@ -53,6 +54,7 @@ __all__ = [
     "ReleaseError",
     "SpectralLDA",
     "SubsampledLDA",
+    "VariationalLDA",
     "WouldLeak",
     "datasets",
     "read",
@@ -78,6 +80,7 @@ _HOMES = {
     "ReleaseError": "discreet._errors",
     "SpectralLDA": "discreet.models.spectral",
     "SubsampledLDA": "discreet.models.subsampled",
+    "VariationalLDA": "discreet.models.variational",
     "WouldLeak": "discreet._errors",
     "read": "discreet.corpus",
 }

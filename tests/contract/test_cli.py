@@ -264,12 +264,85 @@ def test_every_method_of_the_table_is_an_estimator() -> None:
     """Rows name parameters that exist, and options that fit knows."""
     from discreet.cli.methods import METHODS, PARAMETERS, make_model
 
-    for name, row in METHODS.items():
+    for name, row in ((name, row) for name, method in METHODS.items() for row in method.rows):
         assert set(row.options) <= {*PARAMETERS, "budget"}, name
         model = make_model(row, 3, dict.fromkeys(PARAMETERS, 1))
         assert model.get_params()["n_topics"] == 3
         for option in set(row.options) & set(PARAMETERS):
             assert model.get_params()[PARAMETERS[option]] == 1, option
+
+
+CLAIMS = {
+    "subsampled": ("--epsilon", 1),
+    "laplace": ("--epsilon", 1, "--sweeps", 2),
+    "laplace-plus": ("--epsilon", 1, "--sweeps", 2),
+    "hybrid": ("--epsilon-inherent", 2, "--epsilon-laplace", 1, "--sweeps", 2),
+}
+
+
+@pytest.mark.parametrize("method", CLAIMS)
+def test_the_papers_own_forms_are_claims(here: Path, run: Run, method: str) -> None:
+    words(here)
+    fit = ("fit", "texts.jsonl", "--text", "body", *WORDS, "-k", 2, "-q", "-o", "new", "--method", method)
+    ran = run(*fit, "--as-published", *CLAIMS[method])
+    assert ran.code == 0, ran.err
+    release = Release.load(here / "new")
+    assert (release.guarantee.basis, release.method) == ("claimed", method)
+    assert release.parameters["as_published"] is True
+    assert release.guarantee.epsilon == pytest.approx({"laplace-plus": 2, "hybrid": 6}.get(method, 1), rel=1e-3)
+
+
+def test_the_limited_inherent_curve_has_no_noise(here: Path, run: Run) -> None:
+    words(here)
+    fit = ("fit", "texts.jsonl", "--text", "body", *WORDS, "-k", 2, "-o", "new", "--method", "hybrid")
+    ran = run(*fit, "--as-published", "--epsilon-inherent", 2, "--sweeps", 2, "--group", "who")
+    assert ran.code == 0, ran.err
+    assert "guarantee: none: limited inherent privacy only" in ran.out
+    assert "hybrid has no use for --group" in ran.err
+
+
+def test_adaptive_rates(here: Path, run: Run) -> None:
+    words(here)
+    for more in ((), ("--as-published",)):
+        ran = run(*PRIVATE, *WORDS, "--overwrite", "--method", "subsampled", "--adaptive", *more)
+        assert ran.code == 0, ran.err
+        release = Release.load(here / "new")
+        assert release.parameters["adaptive"] is True
+        assert release.guarantee.basis == ("claimed" if more else "proven")
+
+
+@pytest.mark.parametrize("configuration", [1, 2, 3, 4])
+def test_configurations_of_spectral_are_claims(here: Path, run: Run, configuration: int) -> None:
+    words(here)
+    ran = run(*PRIVATE, *WORDS, "--method", "spectral", "--configuration", configuration, "--group", "who")
+    assert ran.code == 0, ran.err
+    release = Release.load(here / "new")
+    assert (release.guarantee.basis, release.guarantee.unit) == ("claimed", "document")
+    assert release.parameters["configuration"] == configuration
+
+
+@pytest.mark.parametrize("method", ["spectral", "variational"])
+def test_without_epsilon_nothing_is_promised(here: Path, run: Run, method: str) -> None:
+    ran = run("fit", "texts.jsonl", "--text", "body", "-k", 2, "--method", method, "-o", "new")
+    assert ran.code == 0, ran.err
+    assert "guarantee: none: topics are computed from exact counts" in ran.out
+    assert re.search(r"trained in [\d.]+ s, wrote new", ran.out)
+    release = Release.load(here / "new")
+    assert (release.method, release.guarantee.basis) == (method, "none")
+    assert not release.ledger
+
+
+@pytest.mark.parametrize("method", ["subsampled", "spectral", "variational", "hybrid"])
+def test_other_private_methods_charge_a_budget(here: Path, run: Run, method: str) -> None:
+    words(here)
+    unit = "word" if method == "hybrid" else "document"
+    file = BudgetFile.create(here / "mails.budget", 8.0, 1e-6, unit)
+    ran = run(*PRIVATE[:-1], 8, *WORDS, "--method", method, "--budget", "mails.budget")
+    assert ran.code == 0, ran.err
+    release = Release.load(here / "new")
+    assert (release.method, release.guarantee.basis, release.guarantee.unit) == (method, "proven", unit)
+    assert release.guarantee.epsilon <= 8
+    assert file.ledger().spent().epsilon == pytest.approx(release.guarantee.epsilon)
 
 
 def test_a_private_fit_for_programs_charges_the_budget(here: Path, run: Run) -> None:
@@ -345,6 +418,31 @@ def test_a_private_fit_that_is_stopped_goes_on_from_its_checkpoint(here: Path, r
     assert "interrupted and resumed" in ran.out
     assert not (here / "kept").exists()
     assert 302 < sum(entry.count for entry in file.ledger().entries) <= 302 + 42
+
+
+def test_selected_words_are_kept_by_a_checkpoint(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.models import private, vectorizer
+
+    many(here)
+    file = BudgetFile.create(here / "mails.budget", 8, 1e-6)
+    fit = ("fit", "many.jsonl", "--text", "body", "-k", 2, "--epsilon", 8, "--budget", "mails.budget", "-o", "new")
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(private, "run_sweeps", stop)
+        ran = run(*fit, "--checkpoint", "kept")
+    assert ran.code == 130
+    assert "the run is kept in kept (private); the same command goes on from there" in ran.err.splitlines()[-1]
+    assert not (here / "new").exists()
+    kept = json.loads((here / "kept" / "words.json").read_text())
+    monkeypatch.setattr(vectorizer, "select_words", stop)
+    ran = run(*fit, "--checkpoint", "kept")
+    assert ran.code == 2  # the first rounds would have to be charged again, and the budget has no more than eight
+    assert "the budget is ε = 8" in ran.err
+    assert [entry.label for entry in file.ledger().entries].count("vocabulary") == 1
+    assert json.loads((here / "kept" / "words.json").read_text()) == kept
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
@@ -443,6 +541,27 @@ def test_evaluate(here: Path, run: Run) -> None:
     assert 1 < told["perplexity"] < 8
     assert set(told["coherence"]) == {"c_v", "c_npmi", "u_mass"}
     assert told["scored_documents"] == 40
+
+
+def test_evaluate_on_counts_takes_whole_documents_as_windows(here: Path, run: Run) -> None:
+    """Words of a topic stand in all of its documents: in windows of ten tokens, column by column, few would meet."""
+    weather, music = ("cloud", "rain", "storm", "wind"), ("concert", "music", "piano", "violin")
+    pairs = [(d, word) for d in range(30) for word in (weather if d % 3 else music)]
+    found = []
+    for order in (weather + music, [w for pair in zip(weather, music, strict=True) for w in pair]):
+        column = {word: i for i, word in enumerate(order, start=1)}
+        body = "".join(f"{d + 1} {column[word]} 7\n" for d, word in pairs)
+        uci(here, f"30\n8\n{len(pairs)}\n{body}", "\n".join(order) + "\n")
+        ran = run("evaluate", "model", "docword.x.txt", "-n", 4, "--json")
+        assert ran.code == 0, ran.err
+        assert "counts have no word order" in ran.err
+        found.append(json.loads(ran.out)["coherence"])
+        assert json.loads(ran.out)["windows"] == "documents"
+    assert found[0] == found[1]
+    assert found[0]["c_npmi"] == pytest.approx(1.0)
+    ran = run("evaluate", "model", "texts.jsonl", "--text", "body", "-n", 4, "--json")
+    assert "word order" not in ran.err
+    assert json.loads(ran.out)["windows"] == "usual"
 
 
 def test_data_ls(here: Path, run: Run) -> None:
@@ -600,16 +719,77 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "delta above one over the units": (nothing, (*PRIVATE, "--units", "40", "--delta", "0.03"), "not below 1/n_units"),
     "no units": (nothing, (*PRIVATE, "--units", "0"), "--units"),
     "units of lda": (nothing, (*FIT, "texts.jsonl", "--units", "9"), "lda takes no --units"),
-    "no epsilon at all": (nothing, (*PRIVATE[:-1], "0"), "'epsilon' parameter"),
-    "epsilon of nothing": (nothing, (*PRIVATE[:-1], "nan"), "'epsilon' parameter"),
+    "no epsilon at all": (nothing, (*PRIVATE[:-1], "0"), "--epsilon must be a positive number; found 0. "),
+    "epsilon of nothing": (nothing, (*PRIVATE[:-1], "nan"), "--epsilon must be a positive number; found nan"),
+    "infinite epsilon": (nothing, (*PRIVATE[:-1], "inf"), "--epsilon must be a positive number; found inf"),
     "most frequent words of a matrix": (
         counts("2\n2\n2\n1 1 3\n2 2 4\n"),
         ("fit", "-o", "new", "docword.x.txt", "--epsilon", "1", "--max-words", "1"),
         "gives that person away. Leave --max-words out",
     ),
-    "negative epsilon": (words, (*PRIVATE[:-1], "-1", *WORDS), "'epsilon' parameter"),
-    "epsilon that is no number": (words, (*PRIVATE[:-1], "nan", *WORDS), "'epsilon' parameter"),
-    "delta of one": (words, (*PRIVATE, *WORDS, "--delta", "1"), "'delta' parameter"),
+    "negative epsilon": (words, (*PRIVATE[:-1], "-1", *WORDS), "--epsilon must be a positive number; found -1"),
+    "epsilon that is a word": (words, (*PRIVATE[:-1], "one", *WORDS), "Invalid value for '--epsilon'.*number"),
+    "delta of one": (words, (*PRIVATE, *WORDS, "--delta", "1"), "--delta must lie between 0 and 1.*found 1"),
+    "delta of nothing": (words, (*PRIVATE, *WORDS, "--delta", "nan"), "--delta must lie between 0 and 1.*found nan"),
+    "laplace as it is": (words, (*PRIVATE, *WORDS, "--method", "laplace"), "no form that is proved.*--as-published"),
+    "laplace-plus too": (words, (*PRIVATE, *WORDS, "--method", "laplace-plus"), "no form that is proved.*--as-publ"),
+    "private as published": (
+        words,
+        (*PRIVATE, *WORDS, "--as-published"),
+        "private takes no --as-published. Leave it out. It goes with --method subsampled or hybrid or laplace",
+    ),
+    "lda as published": (nothing, (*FIT, "texts.jsonl", "--as-published"), "lda takes no --as-published"),
+    "adaptive private": (
+        words,
+        (*PRIVATE, *WORDS, "--adaptive"),
+        "private takes no --adaptive. Leave it out. It goes with --method subsampled",
+    ),
+    "budget of a claim": (
+        words,
+        (*PRIVATE, *WORDS, "--method", "subsampled", "--as-published", "--budget", "users.budget"),
+        "subsampled --as-published takes no --budget: its epsilon is only claimed",
+    ),
+    "hybrid as published with a total": (
+        words,
+        (*PRIVATE, *WORDS, "--method", "hybrid", "--as-published"),
+        "hybrid --as-published takes no --epsilon .found 1.0.. .*--epsilon-inherent, and --epsilon-laplace",
+    ),
+    "hybrid as published with nothing": (
+        words,
+        (*PRIVATE[:-2], *WORDS, "--method", "hybrid", "--as-published"),
+        "'hybrid --as-published' needs --epsilon-inherent, the paper's bound",
+    ),
+    "parts of the sound hybrid": (
+        words,
+        (*PRIVATE, *WORDS, "--method", "hybrid", "--epsilon-inherent", "2"),
+        "hybrid takes no --epsilon-inherent .found 2.0.. Leave it out. It goes with --as-published",
+    ),
+    "delta of plain spectral": (
+        words,
+        (*PRIVATE[:-2], *WORDS, "--method", "spectral", "--delta", "1e-7"),
+        "spectral without --epsilon takes no --delta .found 1e-07.. Leave it out. It goes with --epsilon",
+    ),
+    "budget of a configuration": (
+        words,
+        (*PRIVATE, *WORDS, "--method", "spectral", "--configuration", "2", "--budget", "users.budget"),
+        "spectral --configuration takes no --budget: its epsilon is only claimed",
+    ),
+    "configuration without epsilon": (
+        words,
+        (*PRIVATE[:-2], *WORDS, "--method", "spectral", "--configuration", "2"),
+        "'spectral --configuration' needs --epsilon",
+    ),
+    "configuration of another method": (
+        words,
+        (*PRIVATE, *WORDS, "--configuration", "2"),
+        "private takes no --configuration .found 2.. Leave it out. It goes with --method spectral",
+    ),
+    "fifth configuration": (words, (*PRIVATE, *WORDS, "--method", "spectral", "--configuration", "5"), "configuration"),
+    "checkpoint of a claim": (
+        words,
+        (*PRIVATE, *WORDS, "--method", "subsampled", "--as-published", "--checkpoint", "c"),
+        "subsampled --as-published takes no --checkpoint",
+    ),
     "no budget file": (words, (*PRIVATE, *WORDS, "--budget", "no.budget"), "no.budget"),
     "budget of another unit": (words, (*PRIVATE, *WORDS, "--budget", "users.budget"), "ledger counts per user"),
     "too small a budget": (words, (*PRIVATE, *WORDS, "--group", "who", "--budget", "users.budget"), "the budget is ε"),
@@ -617,6 +797,11 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "output exists": (nothing, ("fit", "texts.jsonl", "--text", "body", "-o", "model"), "model exists already"),
     "output is no release": (nothing, (*FIT[:1], "texts.jsonl", "-o", "texts.jsonl", "--overwrite"), "exists already"),
     "no place for output": (nothing, ("fit", "texts.jsonl", "-o", "no/such/model"), "does not exist. Create it first"),
+    "output where nothing can be written": (
+        words,
+        ("fit", "texts.jsonl", *PRIVATE[6:], *WORDS, "-o", "/proc/new"),
+        "/proc/new cannot be written: /proc takes no new folder",
+    ),
     "no output": (nothing, ("fit", "texts.jsonl"), "Missing option '--output'"),
     "unknown option": (nothing, ("fit", "texts.jsonl", "--topcs", "3"), "No such option: --topcs .*--topics"),
     "unknown command": (nothing, ("fti",), "No such command 'fti'. Did you mean 'fit'"),

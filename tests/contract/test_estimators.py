@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, Corpus, SpectralLDA
+from discreet import LDA, Corpus, SpectralLDA, VariationalLDA
 
 COUNTS = Corpus.from_counts
 
@@ -31,6 +31,10 @@ class RoundedLDA(Rounded, LDA):
     pass
 
 
+class RoundedVariationalLDA(Rounded, VariationalLDA):
+    pass
+
+
 class RoundedSpectralLDA(Rounded, SpectralLDA):
     """With one topic: the checks' tables have no structure, and it refuses to make up more."""
 
@@ -41,7 +45,11 @@ EXPECTED_TO_FAIL: dict[str, str] = {}
 
 @pytest.mark.parametrize(
     "estimator",
-    [RoundedLDA(n_topics=2, n_sweeps=3, n_threads=1), RoundedSpectralLDA(n_topics=1, n_threads=1)],
+    [
+        RoundedLDA(n_topics=2, n_sweeps=3, n_threads=1),
+        RoundedSpectralLDA(n_topics=1, n_threads=1),
+        RoundedVariationalLDA(n_topics=2, n_rounds=3, n_threads=1),
+    ],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_scikit_learn_contract(estimator):

@@ -29,6 +29,7 @@ PUBLIC = {
     "ReleaseError",
     "SpectralLDA",
     "SubsampledLDA",
+    "VariationalLDA",
     "WouldLeak",
     "datasets",
     "read",

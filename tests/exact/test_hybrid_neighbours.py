@@ -173,10 +173,10 @@ class OneNoise(hybrid._Training):
 
 
 class InWordOrder(hybrid._Training):
-    def __init__(self, model, plan, engine, alpha):
+    def __init__(self, model, plan, engine, *others):
         for first, last in zip(engine.offsets[:-1], engine.offsets[1:], strict=True):
             engine.words[first:last].sort()
-        super().__init__(model, plan, engine, alpha)
+        super().__init__(model, plan, engine, *others)
 
 
 @pytest.mark.parametrize(

@@ -209,16 +209,17 @@ class RealisedBatch(Rounds):
 class SameNoise(Rounds):
     """Draws every release with the noise of the first."""
 
-    def _release(self, cells, number):
-        return super()._release(cells, 1)
+    def _release(self, cells):
+        self.n_releases = 0
+        return super()._release(cells)
 
 
 class ExactCounts(Rounds):
     """Releases noisy counts and trains on exact ones."""
 
-    def _release(self, cells, number):
+    def _release(self, cells):
         exact = cells.copy()
-        super()._release(cells, number)
+        super()._release(cells)
         return exact
 
 

@@ -150,6 +150,34 @@ def test_a_plan_that_will_not_fit_is_refused_before_anything_is_charged(tmp_path
     with pytest.raises(BudgetExceeded):
         model(tmp_path / "c", ledger=Ledger(file=budget)).fit(CORPUS)
     assert budget.charges() == ()
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_run_that_ends_early_is_charged_for_all_rounds(tmp_path):
+    budget = BudgetFile.create(tmp_path / "b", 4.0, 1e-6)
+    early = model(tmp_path / "c", ledger=Ledger(file=budget), callbacks=[lambda info: info.sweep == 2]).fit(CORPUS)
+    whole = model(None).fit(CORPUS)
+    assert sum(e.count for charge in budget.charges() for e in charge.entries) == 2 + 12
+    assert early.guarantee_.epsilon == pytest.approx(whole.guarantee_.epsilon, rel=1e-9)
+
+
+def test_what_a_kill_leaves_of_a_folder_that_is_made_or_removed(tmp_path):
+    """Nothing was spent in a folder without notes; one that is being removed must not pass for a run."""
+    folder = tmp_path / "c"
+    folder.mkdir()
+    (folder / "new").write_bytes(b'{"not')
+    with pytest.raises(Stop):
+        model(folder, callbacks=interrupted_at(6)).fit(CORPUS)
+    kept = Checkpoint(folder, json.loads((folder / "run.json").read_text())["run"])
+    removed = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(folder), "unlink", lambda path: removed.append(path.name))
+        patch.setattr(type(folder), "rmdir", lambda path: None)
+        kept.remove()
+    assert removed[0] == "run.json"
+    (folder / "run.json").unlink()
+    with pytest.raises(InputError, match="not a checkpoint"):
+        model(folder).fit(CORPUS)
 
 
 def test_the_folder_is_for_its_owner_only_and_says_why(tmp_path):

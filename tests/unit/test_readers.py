@@ -309,7 +309,7 @@ def test_bad_uci_vocabularies(tmp_path):
     path = write_uci(tmp_path)
     assert "there is no file" in refused(read_uci, path, tmp_path / "none.txt")
     (tmp_path / "vocab.toy.txt").unlink()
-    assert "found none beside it. Pass the vocabulary file as vocab=." in refused(read_uci, path)
+    assert "found none beside it. Put its word list there as vocab" in refused(read_uci, path)
     (tmp_path / "vocab.txt").write_text("ant\nbee\ncat\n")
     assert read_uci(path).n_words == 3
     (tmp_path / "docword.other.txt").write_bytes(b"")
@@ -338,7 +338,7 @@ def test_sub_folders_are_labels(tmp_path):
 
 
 def test_bad_folders(tmp_path):
-    assert "found nothing. Pass pattern=" in refused(read_folder, tmp_path)
+    assert "found nothing. Give a folder of such files" in refused(read_folder, tmp_path)
     (tmp_path / "a.md").write_text("cat")
     assert "matches '*.txt'; found a.md" in refused(read_folder, tmp_path)
     assert "no file pattern" in refused(read_folder, tmp_path, pattern="/etc")

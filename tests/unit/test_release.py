@@ -220,8 +220,11 @@ def test_a_place_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_a_place_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)  # the superuser of a container may write anywhere
-    with pytest.raises(ReleaseError, match="no permission"):
+    def refuse(path: Path, *_: object) -> None:  # the superuser of a container may write anywhere
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(ReleaseError, match="takes no new folder"):
         make().save(tmp_path / "model")
     assert everything_in(tmp_path) == []
 

@@ -91,3 +91,18 @@ def test_bad_options(options):
 def test_a_million_documents():
     corpus = lda_corpus(1_000_000, 1_000, 10, mean_length=10, seed=1).corpus
     assert corpus.n_documents == 1_000_000
+
+
+def test_a_prior_for_each_topic():
+    alpha = np.array([6.0, 3.0, 1.0])
+    proportions = lda_corpus(4_000, 10, 3, alpha=alpha, mean_length=1, seed=4).proportions
+    deviation = np.sqrt(alpha / 10 * (1 - alpha / 10) / 11 / 4_000)
+    assert (abs(proportions.mean(axis=0) - alpha / 10) < 5 * deviation).all()  # beyond 5 sigma: 2e-6
+    even = lda_corpus(20, 10, 3, alpha=np.full(3, 0.1), seed=5).corpus
+    assert_array_equal(even.words, lda_corpus(20, 10, 3, alpha=0.1, seed=5).corpus.words)
+
+
+@pytest.mark.parametrize("alpha", [0.0, np.array([1.0, 2.0]), np.array([1.0, -1.0, 1.0]), np.array([1.0, np.nan, 1.0])])
+def test_priors_that_are_none(alpha):
+    with pytest.raises(InputError, match="alpha must be a number above 0, or one for each of the 3 topics"):
+        lda_corpus(5, 10, 3, alpha=alpha)

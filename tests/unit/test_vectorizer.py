@@ -330,9 +330,6 @@ def test_text_to_topics_in_one_step(users):
     assert 0.98 * 8 < fitted.guarantee_.epsilon <= 8
     assert fitted.guarantee_.epsilon == pytest.approx(fitted.ledger_.spent().epsilon)
     assert fitted.ledger is None
-    with drawn() as noise, pytest.raises(InputError, match="cannot be resumed"):
-        fit_text(model(checkpoint="somewhere"), corpus)
-    assert noise.call_count == 0
     small = Ledger(Budget(7.5, 1e-6), unit="user" if users else "document")
     with drawn() as noise, pytest.raises(BudgetExceeded):  # the words would fit, the topics would not
         fit_text(model(epsilon=8.0, ledger=small), corpus)

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,6 +64,25 @@ def fit(
         str | None,
         typer.Option("--method", metavar="|".join(METHODS), help="The model: private with --epsilon, otherwise lda."),
     ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="hybrid, laplace, subsampled: the paper's own form; epsilon is claimed."),
+    ] = False,
+    epsilon_inherent: Annotated[
+        float | None,
+        typer.Option("--epsilon-inherent", metavar="E", help="hybrid as published: of the draws of one sweep."),
+    ] = None,
+    epsilon_laplace: Annotated[
+        float | None,
+        typer.Option("--epsilon-laplace", metavar="E", help="hybrid as published: of the noise of one sweep."),
+    ] = None,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="subsampled: units with frequent words take part more often.")
+    ] = False,
+    configuration: Annotated[
+        int | None,
+        typer.Option("--configuration", metavar="1|2|3|4", min=1, max=4, help="spectral: the paper's; claimed only."),
+    ] = None,
     n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
     sweeps: Annotated[
         int | None,
@@ -90,8 +110,20 @@ def fit(
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
     name = method or ("lda" if epsilon is None else "private")
-    given = {"epsilon": epsilon, "delta": delta, "budget": budget, "units": units, "sweeps": sweeps, "beta": beta}
-    given["checkpoint"] = checkpoint
+    given: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "budget": budget,
+        "units": units,
+        "checkpoint": checkpoint,
+        "sweeps": sweeps,
+        "beta": beta,
+        "as-published": as_published or None,
+        "epsilon-inherent": epsilon_inherent,
+        "epsilon-laplace": epsilon_laplace,
+        "adaptive": adaptive or None,
+        "configuration": configuration,
+    }
     row = check_method(name, given)
     from discreet.models.release_folder import check_target
 
@@ -115,9 +147,11 @@ def fit(
     )
     if row.private:
         check_words(corpus, selecting=selecting, max_words=max_words)
-    unused = {"group": None if row.private else group, "collection": collection, "label": label}
+    unused = {"group": None if row.users else group, "collection": collection, "label": label}
     for option in (option for option, column in unused.items() if column is not None and not quiet):
         show.note(f"note: {name} has no use for --{option}; the column was checked and left aside")
+    if not row.users:
+        corpus = replace(corpus, groups=None)
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
     if file_of_budget is not None:
         from discreet.privacy import Ledger

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -20,6 +21,11 @@ PARAMETERS = {
     "checkpoint": "checkpoint",
     "sweeps": "n_sweeps",
     "beta": "beta",
+    "as-published": "as_published",
+    "epsilon-inherent": "epsilon_inherent",
+    "epsilon-laplace": "epsilon_laplace",
+    "adaptive": "adaptive",
+    "configuration": "configuration",
 }
 """Option → parameter of the estimator. (``--budget`` becomes a ledger, which ``fit`` opens.)"""
 
@@ -35,14 +41,33 @@ class Method:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that are set where the option was not given."""
     private: bool = True
-    """Whether it makes a promise, so that nothing may be told of how much was read."""
+    """Whether it makes a promise or a claim, so that nothing may be told of how much was read."""
+    users: bool = False
+    """Whether ``--group`` makes users the unit."""
     selects_words: bool = False
     """Whether it can be trained on words that ``models/text.py`` selects privately, from one budget."""
+    forms: Mapping[str, Method] = field(default_factory=dict)
+    """Option → the row that takes this one's place where it is given."""
+    plain: Method | None = None
+    """The row of the same model without ``--epsilon``, which promises nothing."""
+    sound: bool = True
+    """Whether there is a form that is proved, or none, so that ``--as-published`` must be said."""
 
     @property
     def options(self) -> tuple[str, ...]:
         return (*self.needs, *self.takes)
 
+    @property
+    def rows(self) -> tuple[Method, ...]:
+        """This one and its other forms."""
+        return (self, *self.forms.values(), *(() if self.plain is None else (self.plain,)))
+
+
+SUBSAMPLED = "discreet.models.subsampled:SubsampledLDA"
+SPECTRAL = "discreet.models.spectral:SpectralLDA"
+HYBRID = "discreet.models.hybrid:HybridLDA"
+LAPLACE = "discreet.models.laplace:LaplaceLDA"
+VARIATIONAL = "discreet.models.variational:VariationalLDA"
 
 METHODS = {
     "lda": Method(
@@ -55,64 +80,138 @@ METHODS = {
         "discreet.models.private:PrivateLDA",
         needs=("epsilon",),
         takes=("delta", "budget", "units", "checkpoint"),
-        defaults={"delta": 1e-6},
+        users=True,
         selects_words=True,
     ),
     "subsampled": Method(
-        "discreet.models.subsampled:SubsampledLDA",
+        SUBSAMPLED,
         needs=("epsilon",),
-        takes=("delta", "budget", "beta"),
-        defaults={"delta": 1e-6},
+        takes=("delta", "budget", "checkpoint", "beta", "adaptive"),
+        users=True,
+        forms={"as-published": Method(SUBSAMPLED, ("epsilon",), ("as-published", "delta", "beta", "adaptive"))},
     ),
     "spectral": Method(
-        "discreet.models.spectral:SpectralLDA",
+        SPECTRAL,
         needs=("epsilon",),
         takes=("delta", "budget"),
-        defaults={"delta": 1e-6},
+        users=True,
+        forms={"configuration": Method(SPECTRAL, ("epsilon",), ("configuration", "delta"))},  # the paper's own
+        plain=Method(SPECTRAL, private=False),
+    ),
+    "variational": Method(
+        VARIATIONAL,
+        needs=("epsilon",),
+        takes=("delta", "budget", "units", "beta"),
+        users=True,
+        plain=Method(VARIATIONAL, takes=("beta",), private=False),
     ),
     "hybrid": Method(
-        "discreet.models.hybrid:HybridLDA",
+        HYBRID,
         needs=("epsilon",),  # of the whole run, for one word; how it is split is the model's business
-        takes=("delta", "budget", "sweeps", "beta"),
-        defaults={"delta": 1e-6},
+        takes=("delta", "budget", "checkpoint", "sweeps", "beta"),
+        forms={  # the paper gives the parts of one sweep
+            "as-published": Method(HYBRID, ("epsilon-inherent",), ("as-published", "epsilon-laplace", "sweeps", "beta"))
+        },
     ),
     "laplace": Method(
-        "discreet.models.laplace:LaplaceLDA",
-        needs=("epsilon",),  # of the noise before the first sweep; naming the method asks for what the papers did
-        takes=("sweeps", "beta"),
-        defaults={"as_published": True},
+        LAPLACE,
+        needs=("epsilon",),  # of the noise before the first sweep
+        sound=False,
+        forms={"as-published": Method(LAPLACE, ("epsilon",), ("as-published", "sweeps", "beta"))},
     ),
     "laplace-plus": Method(
-        "discreet.models.laplace:LaplaceLDA",
+        LAPLACE,
         needs=("epsilon",),  # of the noise of one sweep
-        takes=("sweeps", "beta"),
-        defaults={"as_published": True, "every_sweep": True},
+        sound=False,
+        forms={
+            "as-published": Method(LAPLACE, ("epsilon",), ("as-published", "sweeps", "beta"), {"every_sweep": True})
+        },
     ),
 }
 
 
 def check_method(name: str, given: Mapping[str, Any]) -> Method:
-    """Before anything is read. ``given`` holds every option of a method, None where it was not given."""
+    """The row of the form asked for, before anything is read. ``given`` holds every option, None where it was not."""
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"this version has {', '.join(METHODS)}."
         raise InputError(f"there is no method {name!r}; {hint}")
-    method = METHODS[name]
+    given = {option: value for option, value in given.items() if value is not None}
+    method, called = _form(name, given)
     for option, value in given.items():
-        if value is not None and option not in method.options:
-            if option == "epsilon" and not method.private:
-                raise InputError(
-                    f"{name} takes no epsilon (found {value:g}): it adds no noise and promises nothing. "
-                    "Leave --method out for a private model, or --epsilon for an ordinary one."
-                )
-            goes_with = next((n for n, m in METHODS.items() if option in m.options), None)
-            hint = f" It goes with --epsilon and --method {goes_with}." if not method.private else ""
-            raise InputError(f"{name} takes no --{option} (found {value}). Leave it out.{hint}")
+        if option not in method.options:
+            raise InputError(_refusal(name, called, method, option, value))
     for option in method.needs:
-        if given.get(option) is None:
-            what = ", the privacy budget of the run, such as --epsilon 1" if option == "epsilon" else ""
-            raise InputError(f"the method {name!r} needs --{option}{what}.")
+        if option not in given:
+            raise InputError(f"the method {called!r} needs --{option}{NEEDED.get(option, '')}.")
+    _check_numbers(given)
     return method
+
+
+NEEDED = {
+    "epsilon": ", the privacy budget of the run, such as --epsilon 1",
+    "epsilon-inherent": ", the paper's bound on the draws of one sweep, such as --epsilon-inherent 10",
+}
+
+
+def _form(name: str, given: Mapping[str, Any]) -> tuple[Method, str]:
+    """The row that the options ask for, and what to call it."""
+    method = METHODS[name]
+    for option, row in method.forms.items():
+        if option in given:
+            return row, f"{name} --{option}"
+    if not method.sound:
+        raise InputError(
+            f"{name} has no form that is proved to protect anything. Add --as-published to reproduce the papers, or "
+            "leave --method out for a private model."
+        )
+    if method.plain is not None and "epsilon" not in given:
+        return method.plain, f"{name} without --epsilon"
+    return method, name
+
+
+def _refusal(name: str, called: str, method: Method, option: str, value: Any) -> str:
+    found = "" if value is True else f" (found {value})"
+    if option == "epsilon" and not method.private:
+        return (
+            f"{name} takes no epsilon (found {value:g}): it adds no noise and promises nothing. "
+            "Leave --method out for a private model, or --epsilon for an ordinary one."
+        )
+    if option == "budget" and method.private:
+        return (
+            f"{called} takes no --budget: its epsilon is only claimed, and no budget can account for it. Leave one out."
+        )
+    return f"{called} takes no --{option}{found}. Leave it out.{_hint(name, method, option)}"
+
+
+def _hint(name: str, method: Method, option: str) -> str:
+    """With what an option would go."""
+    if option == "epsilon":  # of private rows, only HDP-LDA as published has none
+        return " Give the parts of a sweep: --epsilon-inherent, and --epsilon-laplace unless there is to be no noise."
+    whole = METHODS[name]
+    if option in whole.options and not method.private:
+        return " It goes with --epsilon."
+    form = next((form for form, row in whole.forms.items() if option in row.options and row is not method), None)
+    if form is not None:
+        return f" It goes with --{form}."
+    takers = [other for other, row in METHODS.items() if any(option in one.options for one in row.rows)]
+    if name in takers:
+        return ""
+    return f" It goes with {'' if method.private else '--epsilon and '}--method {' or '.join(takers)}."
+
+
+def _check_numbers(given: Mapping[str, Any]) -> None:
+    """Those that say how much privacy is spent, in the words of the command line."""
+    for option in ("epsilon", "epsilon-inherent", "epsilon-laplace"):
+        if option in given and not 0 < given[option] < math.inf:
+            raise InputError(
+                f"--{option} must be a positive number; found {given[option]:g}. Smaller is stricter; try 1."
+            )
+    if "delta" in given and not 0 < given["delta"] < 1:
+        raise InputError(
+            f"--delta must lie between 0 and 1, far below one over the number of documents; found {given['delta']:g}. "
+            "Leave it out for 1e-06."
+        )
 
 
 def make_model(method: Method, n_topics: int, given: Mapping[str, Any], **common: Any) -> TopicModel:

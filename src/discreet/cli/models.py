@@ -16,6 +16,7 @@ from discreet.cli.source import (
     OverwriteOption,
     TextOption,
     ThreadsOption,
+    holds_counts,
     open_corpus,
 )
 
@@ -28,6 +29,12 @@ ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder t
 CURATOR = (
     "note: this is computed from the documents themselves and is not covered by the model's guarantee. "
     "If they are private, it is for their curator's eyes."
+)
+
+
+UNORDERED = (
+    "note: counts have no word order, so the windows of C_V and C_NPMI are whole documents here; compare them with "
+    "each other, not with those of text."
 )
 
 
@@ -92,9 +99,11 @@ def evaluate(
     corpus = _documents(model, release, file, dataset, text)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
     held_out = completion(release.topics, corpus, alpha=release.alpha, n_threads=threads)
-    c_v, c_npmi, u_mass = (
-        coherence(release.topics, corpus, measure, top_n=best).mean for measure in ("c_v", "c_npmi", "u_mass")
-    )
+    ordered = not holds_counts(file, dataset)
+    window = None if ordered else max(1, int(corpus.lengths.max()))
+    c_v = coherence(release.topics, corpus, "c_v", top_n=best, window=window).mean
+    c_npmi = coherence(release.topics, corpus, "c_npmi", top_n=best, window=window).mean
+    u_mass = coherence(release.topics, corpus, "u_mass", top_n=best).mean
     spread = diversity(release.topics, top_n=wide)
     if as_json:
         show.as_json(
@@ -103,6 +112,7 @@ def evaluate(
                 "scored_documents": held_out.n_documents,
                 "scored_tokens": held_out.n_tokens,
                 "coherence": {"c_v": c_v, "c_npmi": c_npmi, "u_mass": u_mass},
+                "windows": "usual" if ordered else "documents",
                 "diversity": spread,
             }
         )
@@ -119,6 +129,8 @@ def evaluate(
             ],
             right=("value",),
         )
+    if not ordered:
+        show.note(UNORDERED)
     show.note(CURATOR)
 
 

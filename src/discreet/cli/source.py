@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PREFIX = "dataset:"
 
 COUNTED_SETS = ("kos", "nips")
-"""Named sets that come as word counts, so that stop words are dropped after reading and not while tokenising."""
+"""Named sets that come as word counts: without order, and with stop words dropped after reading."""
 
 FileArgument = Annotated[
     str | None,
@@ -98,17 +98,19 @@ def open_corpus(
     if name is not None:
         if columns:
             raise InputError(f"the data set {name!r} knows its own columns. Leave --{next(iter(columns))} out.")
-        load, counted = partial(datasets.load, name), name in COUNTED_SETS
+        load = partial(datasets.load, name)
     else:
         path = Path(str(file))
         if not path.exists() and str(file) in datasets.NAMES:
             raise DataNotFound(
                 f"there is no file or folder {file}. For the data set of that name, write {PREFIX}{file}."
             )
-        load, counted = partial(read, path, **columns), _holds_counts(path)
+        load = partial(read, path, **columns)
     if stop is None:
         return load(**options)
-    return _counts_without(stop, load, options) if counted else load(**options, tokenizer=Tokenizer(stop_words=stop))
+    if holds_counts(file, dataset):
+        return _counts_without(stop, load, options)
+    return load(**options, tokenizer=Tokenizer(stop_words=stop))
 
 
 def stop_list(name: str | None) -> frozenset[str] | None:
@@ -130,9 +132,14 @@ def _counts_without(stop: frozenset[str], load: Callable[..., Corpus], options: 
     return corpus.most_frequent(options["max_words"]) if "max_words" in options else corpus
 
 
-def _holds_counts(path: Path) -> bool:
+def holds_counts(file: str | None, dataset: str | None) -> bool:
+    """Whether the documents come as word counts, which have no order."""
+    name = named_set(file, dataset)
+    if name is not None:
+        return name in COUNTED_SETS
     from discreet.corpus.readers import MATRICES
 
+    path = Path(str(file))
     if path.is_dir():
         return any(path.glob("docword*.txt*"))
     return path.name.startswith("docword") or any(ending in MATRICES for ending in path.suffixes[-2:])

@@ -29,13 +29,14 @@ def lda_corpus(
     n_topics: int = 10,
     *,
     mean_length: float = 100.0,
-    alpha: float = 0.1,
+    alpha: float | FloatArray = 0.1,
     beta: float = 0.05,
     lengths: Literal["poisson", "fixed"] = "poisson",
     seed: int = 0,
 ) -> Synthetic:
     """Draw a corpus from LDA: topics from Dirichlet(beta), proportions from Dirichlet(alpha), then token by token.
 
+    ``alpha`` is one number for all topics, or one for each.
     Lengths are Poisson with mean ``mean_length`` (documents may be empty), or all equal to it. The vocabulary is
     public: it is fixed before anything is drawn. The draws are numpy's, from ``seed``: this is data, not privacy
     noise.
@@ -43,9 +44,14 @@ def lda_corpus(
     for name, number in (("n_documents", n_documents), ("n_words", n_words), ("n_topics", n_topics)):
         if not isinstance(number, int | np.integer) or number < 1:
             raise InputError(f"{name} must be a whole number of at least 1; found {number!r}. Change it.")
-    for name, value in (("alpha", alpha), ("beta", beta), ("mean_length", mean_length)):
+    for name, value in (("beta", beta), ("mean_length", mean_length)):
         if not 0 < value < np.inf:
             raise InputError(f"{name} must be a number above 0; found {value!r}. Change it.")
+    prior = np.asarray(alpha, np.float64)
+    if prior.shape not in ((), (n_topics,)) or not ((prior > 0) & (prior < np.inf)).all():
+        raise InputError(
+            f"alpha must be a number above 0, or one for each of the {n_topics} topics; found {alpha!r}. Change it."
+        )
     if lengths not in ("poisson", "fixed") or (lengths == "fixed" and mean_length != int(mean_length)):
         raise InputError(
             f"lengths must be 'poisson', or 'fixed' with a whole mean_length; found {lengths!r} with {mean_length}. "
@@ -53,7 +59,7 @@ def lda_corpus(
         )
     rng = np.random.default_rng(seed)
     topics = _dirichlet(rng, beta, n_topics, n_words)
-    proportions = _dirichlet(rng, alpha, n_documents, n_topics)
+    proportions = _dirichlet(rng, prior, n_documents, n_topics)
     n_tokens = rng.poisson(mean_length, n_documents) if lengths == "poisson" else np.full(n_documents, int(mean_length))
     offsets = np.concatenate([[0], np.cumsum(n_tokens)]).astype(np.int64)
 
@@ -70,7 +76,7 @@ def lda_corpus(
     return Synthetic(Corpus(words, offsets, vocabulary, vocabulary_from="public"), topics, proportions)
 
 
-def _dirichlet(rng: np.random.Generator, concentration: float, rows: int, columns: int) -> FloatArray:
+def _dirichlet(rng: np.random.Generator, concentration: float | FloatArray, rows: int, columns: int) -> FloatArray:
     drawn: FloatArray = rng.dirichlet(np.full(columns, concentration), size=rows)
     return drawn
 

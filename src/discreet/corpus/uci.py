@@ -68,7 +68,8 @@ def vocab_beside(docword: Path) -> Path:
         return others[0]
     found = ", ".join(p.name for p in others[:5]) or "none"
     raise DataNotFound(
-        f"no vocabulary for {shown(docword)}: found {found} beside it. Pass the vocabulary file as vocab=."
+        f"no vocabulary for {shown(docword)}: found {found} beside it. Put its word list there as "
+        f"{docword.name.removesuffix('.gz').removesuffix('.bz2').replace('docword', 'vocab', 1)} (in Python: vocab=)."
     )
 
 

@@ -19,17 +19,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import DiscreetError, InputError
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.ledger import Ledger, Reservation
 
-RUN, SPENT, STATE = "run.json", "spent.jsonl", "state.npz"
+RUN, SPENT, STATE, NEW = "run.json", "spent.jsonl", "state.npz", "new"
 
 NOTICE = "private: tokens and topics of a fit that is not done. Never publish or copy; the fit removes it at its end."
 
@@ -55,13 +55,14 @@ class Checkpoint:
         try:
             self.folder.mkdir(mode=0o700)
         except FileExistsError:
-            self._open(run)
+            if not self.folder.is_dir() or {path.name for path in self.folder.iterdir()} - {NEW}:
+                self._open(run)
+                return
         except FileNotFoundError:
             raise InputError(
                 f"there is no folder {self.folder.parent} to put a checkpoint in. Make it first."
             ) from None
-        else:
-            self._write(RUN, json.dumps({"notice": NOTICE, "run": run}).encode())
+        self.write(RUN, json.dumps({"notice": NOTICE, "run": run}).encode())
 
     def _open(self, run: str) -> None:
         try:
@@ -97,11 +98,7 @@ class Checkpoint:
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the state, completely or not at all."""
-        with open(self.folder / "new", "wb", opener=_private) as file:
-            np.savez(file, **state)
-            file.flush()
-            os.fsync(file.fileno())
-        (self.folder / "new").replace(self.folder / STATE)
+        self._replace(STATE, lambda file: np.savez(file, **state))
 
     def account(
         self, plan: Sequence[Entry], elsewhere: Sequence[Entry], delta: float, ledger: Ledger
@@ -119,15 +116,47 @@ class Checkpoint:
 
     def remove(self) -> None:
         """The run is done, and nobody needs its private state."""
+        (self.folder / RUN).unlink()  # first: what a kill leaves of the folder is then no checkpoint
         for path in self.folder.iterdir():
             path.unlink()
         self.folder.rmdir()
 
-    def _write(self, name: str, content: bytes) -> None:
-        with open(self.folder / name, "wb", opener=_private) as file:
-            file.write(content)
+    def write(self, name: str, content: bytes) -> None:
+        """A file of the folder, completely or not at all."""
+        self._replace(name, lambda file: file.write(content))
+
+    def _replace(self, name: str, fill: Callable[[IO[bytes]], object]) -> None:
+        with open(self.folder / NEW, "wb", opener=_private) as file:
+            fill(file)
             file.flush()
             os.fsync(file.fileno())
+        (self.folder / NEW).replace(self.folder / name)
+
+
+class Resumable(Protocol):
+    """A model that may keep a checkpoint."""
+
+    random_state: Any
+    ledger: Ledger | None
+    checkpoint: str | os.PathLike[str] | None
+
+    def _planned_parameters(self) -> dict[str, Any]: ...
+
+
+def open_checkpoint(
+    model: Resumable, corpus: Corpus, groups: AnyArray | None, plan: Iterable[Entry], **facts: Any
+) -> Checkpoint | None:
+    """The checkpoint of this fit, if it has one: new, or of the same documents, parameters, plan and budget."""
+    if model.checkpoint is None:
+        return None
+    file = None if model.ledger is None else model.ledger.file
+    if model.ledger is not None and file is None:
+        raise InputError(
+            "a ledger in memory does not outlive an interrupted run, as a checkpoint does. Use "
+            "Ledger(file=BudgetFile(...)), or leave ledger out."
+        )
+    facts |= {**model._planned_parameters(), "seed": model.random_state, "budget": file and file.identity}
+    return Checkpoint(model.checkpoint, fingerprint(corpus, groups, **facts, plan=[e.to_json() for e in plan]))
 
 
 def reopened(ledger: Ledger, spent: Sequence[Entry]) -> Ledger:
@@ -159,15 +188,20 @@ class Payment:
     ) -> None:
         self._ledger, self._rounds, self._checkpoint, self._every = ledger, rounds, checkpoint, every
         self._label = label
+        self.reservation = Reservation(())
         if checkpoint is None:
             self.done, self._paid = 0, len(rounds)
-            self.reservation = ledger.reserve((*before, *self._entries(0, len(rounds)), *owed))
+            self._charge((*before, *self._entries(0, len(rounds)), *owed))
             return
         self.done = self._paid = int(checkpoint.state.get("round", 0))
-        self.reservation = Reservation(())
         first = () if self.done else tuple(before)
         owed = () if checkpoint.spent else tuple(owed)
-        ledger.would_take((*owed, *first, *self._entries(self.done, len(rounds))))  # rather now than half-way
+        try:
+            ledger.would_take((*owed, *first, *self._entries(self.done, len(rounds))))  # rather now than half-way
+        except DiscreetError:
+            if not checkpoint.spent:
+                checkpoint.remove()
+            raise
         if owed:
             ledger.reserve(owed)
         self._pay(first, owed)
@@ -178,13 +212,25 @@ class Payment:
             self._checkpoint.save({**state(), "round": number - 1})
             self._pay()
 
+    def settle(self) -> None:
+        """After the last round: one that ended early is charged for all, since whether it would was open."""
+        if self._paid < len(self._rounds):
+            assert self._checkpoint is not None
+            rest = self._entries(self._paid, len(self._rounds))
+            self._charge(rest)
+            self._checkpoint.note(rest)
+            self._paid = len(self._rounds)
+
     def _pay(self, before: tuple[Entry, ...] = (), owed: tuple[Entry, ...] = ()) -> None:
         assert self._checkpoint is not None
         last = min(self._paid + self._every, len(self._rounds))
         entries = (*before, *self._entries(self._paid, last))
-        self._ledger.extend(self.reservation, entries)  # [stage] charged, then noted, and only then drawn
+        self._charge(entries)  # [stage] charged, then noted, and only then drawn
         self._checkpoint.note((*owed, *entries))
         self._paid = last
+
+    def _charge(self, entries: tuple[Entry, ...]) -> None:
+        self._ledger.extend(self.reservation, entries)
 
     def _entries(self, first: int, last: int) -> tuple[Entry, ...]:
         return tuple(Entry(event, len(list(same)), self._label) for event, same in groupby(self._rounds[first:last]))

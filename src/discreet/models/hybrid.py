@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -11,18 +12,26 @@ from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet._random import Key
-from discreet._types import FloatArray, IntArray
+from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.mechanisms.release import release_sum
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
-from discreet.models.hybrid_plan import LARGEST_INHERENT, SMALLEST_PRIOR, HybridPlan, clip_for, guarantee_of
+from discreet.models.checkpoint import open_checkpoint, reopened
+from discreet.models.hybrid_plan import (
+    LARGEST_INHERENT,
+    SMALLEST_PRIOR,
+    HybridPayment,
+    HybridPlan,
+    clip_for,
+    guarantee_of,
+)
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.models.private_input import check_vocabulary, vocabulary_cost
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import Observer, Relation, Unit
-from discreet.privacy.ledger import Budget, Ledger, Reservation
+from discreet.privacy.ledger import Budget, Ledger
 
 LONGEST = 2**17
 """Tokens of one document: beyond this the secret order would not be uniform enough for what is charged."""
@@ -81,6 +90,8 @@ class HybridLDA(TopicModel):
         Run Algorithm 1 to the letter. Its ε = T·(ε_L + ε_I) is *claimed*; the guarantee says what is missing.
     ledger : Ledger, optional
         Per word. Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
+    checkpoint, checkpoint_every :
+        As in :class:`~discreet.PrivateLDA`, in sweeps. Sound form only.
     n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`. A seeded run promises nothing. Algorithm 1 is sequential and uses one thread.
 
@@ -108,6 +119,8 @@ class HybridLDA(TopicModel):
         "n_average": [Interval(Integral, 1, None, closed="left")],
         "as_published": ["boolean"],
         "ledger": [Ledger, None],
+        "checkpoint": [str, os.PathLike, None],
+        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
         **RUNNING,
     }
 
@@ -125,6 +138,8 @@ class HybridLDA(TopicModel):
         n_average: int = 10,
         as_published: bool = False,
         ledger: Ledger | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 5,
         n_threads: int | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -141,6 +156,8 @@ class HybridLDA(TopicModel):
         self.n_average = n_average
         self.as_published = as_published
         self.ledger = ledger
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.n_threads = n_threads
         self.random_state = random_state
         self.progress = progress
@@ -168,16 +185,25 @@ class HybridLDA(TopicModel):
         _check_lengths(corpus)
         ledger = _open_ledger(self.ledger, plan, float(self.delta))
         key = Key.open(self.random_state)
+        checkpoint = open_checkpoint(self, corpus, None, plan.entries)
+        if checkpoint is not None and checkpoint.spent:
+            key = key.renewed(len(checkpoint.spent))
+            ledger = reopened(ledger, checkpoint.spent)
         engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)
-        ledger.reserve((plan.releases, plan.draws))  # [reserve] everything is paid for before the first noise is drawn
-        training = _Training(self, plan, engine, alpha)
-        self.history_ = run_sweeps(
-            range(1, self.n_sweeps + 1), training.sweep, callbacks=self.callbacks or (), progress=self.progress
-        )
+        payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn
+        training = _Training(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)
+        sweeps = range(payment.done + 1, self.n_sweeps + 1)
+        self.history_ = run_sweeps(sweeps, training.sweep, callbacks=self.callbacks or (), progress=self.progress)
+        payment.settle()
         self.components_ = training.topics()
         self.alpha_, self.beta_, self.clip_ = alpha, float(self.beta), plan.clip(self.beta)
         self.ledger_ = ledger
-        self.guarantee_ = guarantee_of(plan, float(self.delta), key, assumptions)
+        spent = None
+        if checkpoint is not None:
+            _, more = checkpoint.account(plan.entries, (), float(self.delta), ledger)
+            assumptions, spent = assumptions + more, checkpoint.spent
+            checkpoint.remove()
+        self.guarantee_ = guarantee_of(plan, float(self.delta), key, assumptions, spent)
         return self
 
     def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:
@@ -188,6 +214,8 @@ class HybridLDA(TopicModel):
                 "latter may be None, for no noise), and no epsilon=."
             )
         refuse_ledger(self.ledger)
+        if self.checkpoint is not None:
+            raise InputError("as_published=True cannot be resumed. Leave checkpoint or as_published out.")
         corpus = self._read(X, reset=True)
         inherent, laplace, clip = float(self.epsilon_inherent), self.epsilon_laplace, clip_for(self)
         total = self.n_sweeps * (inherent + float(laplace or 0.0))
@@ -235,17 +263,32 @@ def _open_ledger(ledger: Ledger | None, plan: HybridPlan, delta: float) -> Ledge
 class _Training:
     """One run. The engine is private; every other field is a function of what was released."""
 
-    def __init__(self, model: HybridLDA, plan: HybridPlan, engine: ThreadEngine, alpha: FloatArray) -> None:
-        self.plan, self.engine, self.alpha, self.beta = plan, engine, alpha, float(model.beta)
-        # The ledger has one charge; releases and draws alternate, so each is drawn down by itself.
-        self.releases, self.draws = Reservation([plan.releases]), Reservation([plan.draws])
+    def __init__(
+        self,
+        model: HybridLDA,
+        plan: HybridPlan,
+        engine: ThreadEngine,
+        payment: HybridPayment,
+        alpha: FloatArray,
+        saved: Mapping[str, AnyArray],
+    ) -> None:
+        self.plan, self.engine, self.payment = plan, engine, payment
+        self.alpha, self.beta = alpha, float(model.beta)
         self.n_average = min(int(model.n_average), plan.n_sweeps + 1)
         self.n_releases = 0
         self.last: list[IntArray] = []
         self.clip = plan.clip(self.beta)
         self.weights = engine.new_weights()
         self.table = np.zeros((engine.n_words, engine.width))
-        engine.draw_first_topics()  # [first] uniform: no word is read
+        if saved:
+            self.last = list(saved["last"])
+            engine.restore(saved)
+        else:
+            engine.draw_first_topics()  # [first] uniform: no word is read
+
+    def _state(self) -> dict[str, Any]:
+        """For a checkpoint: the last releases, and the engine's private state."""
+        return {"last": np.array(self.last), **self.engine.state()}
 
     def _release(self) -> IntArray:
         """The exact counts of now with fresh noise, word × topic."""
@@ -255,19 +298,20 @@ class _Training:
         number = self.n_releases
         event = self.plan.laplace
         noisy = release_sum(
-            exact, event, self.releases, key=engine.key, number=number, n_threads=engine.n_threads
+            exact, event, self.payment.releases, key=engine.key, number=number, n_threads=engine.n_threads
         )  # [release]
         self.last = [*self.last, noisy][-self.n_average :]
         return noisy
 
     def sweep(self, number: int) -> Measures:
         """Release, clamp, draw every topic anew under what was released."""
+        self.payment.open_round(number, self._state)
         engine, k = self.engine, self.engine.n_topics
         np.clip(self._release(), 0.0, self.clip, out=self.table[:, :k])  # [clamp] weights lie in [β, C + β]
         totals = engine.totals(self.table.ravel()) + engine.n_words * self.beta
         scale = totals.min() / totals  # [divisor] of what was released, and the same for every word
         engine.fill_weights(self.weights, self.table.ravel(), np.array([self.beta]), scale)
-        self.draws.draw(event=self.plan.draw)  # [paid-draw]
+        self.payment.draws.draw(event=self.plan.draw)  # [paid-draw]
         engine.sweep_exact(self.weights, self.alpha, number)  # [frozen] each draw reads its own word and no other
         return {}
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet._errors import InputError
 from discreet._random import Key
+from discreet.models.checkpoint import Checkpoint, Payment
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import bounded_range, discrete_laplace
 from discreet.privacy.events import BoundedRangeDraw, DiscreteLaplacePair, Entry, PureRelease
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
-from discreet.privacy.ledger import Budget
+from discreet.privacy.ledger import Budget, Ledger, Reservation
 
 DRAW_SHARE = 0.9
 """Of ``epsilon``, for the draws by themselves; noise gets what is then left. On KOS more than 0.5 or 0.7 was better."""
@@ -102,10 +104,15 @@ class HybridPlan:
         inherent = self.draw.eta - 4 * inaccuracy(self.n_topics)
         return float(beta) * math.expm1(inherent / 2)  # [clip-of-range]
 
-    def of_document(self, n_words: int, delta: float) -> float:
-        """ε when so many words are replaced together: as many draws in each sweep, and as much more for a release."""
+    def of_document(self, n_words: int, delta: float, spent: Iterable[Entry] | None = None) -> float:
+        """ε when so many words are replaced together: as many draws in each sweep, and as much more for a release.
+
+        ``spent``: what was charged, where that is more than the plan.
+        """
         release = PureRelease(epsilon=n_words * self.laplace.epsilon)  # [document] not pairs: one cell may move far
-        return accounting.epsilon([Entry(release, self.n_sweeps + 1), Entry(self.draw, self.n_sweeps * n_words)], delta)
+        entries = self.entries if spent is None else tuple(spent)
+        n_releases, n_draws = (sum(e.count for e in entries if e.event == kind) for kind in (self.laplace, self.draw))
+        return accounting.epsilon([Entry(release, n_releases), Entry(self.draw, n_draws * n_words)], delta)
 
 
 def _check_scale(noise: DiscreteLaplacePair) -> None:
@@ -118,14 +125,37 @@ def _check_scale(noise: DiscreteLaplacePair) -> None:
         )
 
 
-def guarantee_of(plan: HybridPlan, delta: float, key: Key, assumptions: tuple[str, ...]) -> Guarantee:
-    """Theorem B, and what it comes to for a whole document."""
+class HybridPayment(Payment):
+    """Releases and draws alternate, so each is drawn down by itself."""
+
+    def __init__(self, ledger: Ledger, plan: HybridPlan, checkpoint: Checkpoint | None, every: int) -> None:
+        self.plan = plan
+        self.releases, self.draws = Reservation(()), Reservation(())
+        super().__init__(ledger, (), [plan.draw] * plan.n_sweeps, checkpoint=checkpoint, every=every)
+
+    def _charge(self, entries: tuple[Entry, ...]) -> None:
+        for entry in self._ledger.reserve(entries).plan:
+            (self.draws if entry.event == self.plan.draw else self.releases).add(Reservation((entry,)))
+
+    def _entries(self, first: int, last: int) -> tuple[Entry, ...]:
+        """A release and a draw for each sweep; with the last sweep comes the last release."""
+        n = last - first
+        releases = n + (last == self.plan.n_sweeps)
+        return replace(self.plan.releases, count=releases), replace(self.plan.draws, count=n)
+
+
+def guarantee_of(
+    plan: HybridPlan, delta: float, key: Key, assumptions: tuple[str, ...], spent: Iterable[Entry] | None = None
+) -> Guarantee:
+    """Theorem B, and what it comes to for a whole document; of what was ``spent``, where that is more than the plan."""
+    entries = plan.entries if spent is None else tuple(spent)
+    epsilon = plan.epsilon if spent is None else accounting.epsilon(entries, delta)
     if key.seeded:
-        return Guarantee.none(SEEDED, f"without the seed it would be epsilon={plan.epsilon:.4g} for one word")
-    whole = plan.of_document(EXAMPLE, delta)
+        return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one word")
+    whole = plan.of_document(EXAMPLE, delta, entries)
     meaning = f"ε = {whole:.4g}" + (", which protects nothing" if whole > 20 else "")
     return Guarantee(
-        epsilon=plan.epsilon,
+        epsilon=epsilon,
         delta=delta,
         unit=Unit.WORD,
         observer=Observer.TRAJECTORY,

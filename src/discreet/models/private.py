@@ -11,14 +11,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from discreet._errors import InputError
 from discreet._random import Key
-from discreet._types import IntArray
-from discreet.corpus.corpus import Corpus
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
-from discreet.models.checkpoint import Checkpoint, Payment, fingerprint, reopened
+from discreet.models.checkpoint import Payment, open_checkpoint, reopened
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.private_plan import Plan
@@ -153,7 +150,7 @@ class PrivateLDA(TopicModel):
         words = vocabulary_cost(corpus, unit)
         key = Key.open(self.random_state)
         plan = Plan.make(self, corpus.n_words, words.entries)
-        checkpoint = self._open_checkpoint(corpus, groups, plan)
+        checkpoint = open_checkpoint(self, corpus, groups, plan.entries)
         if checkpoint is not None and checkpoint.spent:
             key = key.renewed(len(checkpoint.spent))
             ledger = reopened(ledger, checkpoint.spent)
@@ -176,28 +173,17 @@ class PrivateLDA(TopicModel):
             progress=self.progress,
         )
         engine.close()
+        payment.settle()
         self.components_ = np.ascontiguousarray(training.final_topics().T)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
         self.ledger_ = ledger
         seeded = key.seeded or words.seeded
         epsilon = plan.epsilon
         if checkpoint is not None:
-            epsilon, more = checkpoint.account(plan.entries, () if owed else words.entries, self.delta, ledger)
+            epsilon, more = checkpoint.account(
+                (*plan.entries, *owed), () if owed else words.entries, self.delta, ledger
+            )
             assumptions += more
             checkpoint.remove()
         self.guarantee_ = proven(self, epsilon, unit, replace(key, seeded=seeded), assumptions)
         return self
-
-    def _open_checkpoint(self, corpus: Corpus, groups: IntArray | None, plan: Plan) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        file = None if self.ledger is None else self.ledger.file
-        if self.ledger is not None and file is None:
-            raise InputError(
-                "a ledger in memory does not outlive an interrupted run, as a checkpoint does. Use "
-                "Ledger(file=BudgetFile(...)), or leave ledger out."
-            )
-        facts = {**self._planned_parameters(), "seed": self.random_state, "budget": file and file.identity}
-        return Checkpoint(
-            self.checkpoint, fingerprint(corpus, groups, **facts, plan=[e.to_json() for e in plan.entries])
-        )

@@ -57,14 +57,18 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
             found = f"it holds {strange[0]!r}" if strange else "it has no release.json of ours"
             raise ReleaseError(f"{path} is not a release ({found}), so it is not overwritten. Choose another place.")
     elif target.exists():
-        hint = "Choose another place, or overwrite it explicitly." if is_release(target) else "Choose another place."
-        raise ReleaseError(f"{path} exists already. {hint}")
+        hint = ", or say that it may be overwritten (--overwrite)" if is_release(target) else ""
+        raise ReleaseError(f"{path} exists already. Choose another place{hint}.")
     if not target.parent.is_dir():
         raise ReleaseError(f"{path} cannot be written: the folder {target.parent} does not exist. Create it first.")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
+    probe = _sibling(target, "partial")
+    try:  # asking for permission is not enough: a disk may be read-only
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
         raise ReleaseError(
-            f"{path} cannot be written: no permission to write in {target.parent}. Choose another place."
-        )
+            f"{path} cannot be written: {target.parent} takes no new folder ({error.strerror}). Choose another place."
+        ) from None
     return target
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,6 +17,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
+from discreet.models.checkpoint import Payment, fingerprint, open_checkpoint, reopened
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.promise import open_ledger, proven
@@ -104,8 +106,8 @@ class SubsampledLDA(TopicModel):
     as_published, order, round_epsilon, max_count, noise :
         The published form. ``round_epsilon``, when given, takes the place of ``epsilon`` (the paper's experiments have
         order 14 and ε(α) = 2).
-    ledger, n_threads, random_state, progress, callbacks :
-        As in :class:`~discreet.PrivateLDA`. The published form refuses a ledger.
+    ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbacks :
+        As in :class:`~discreet.PrivateLDA`. The published form refuses a ledger and a checkpoint.
 
     Attributes
     ----------
@@ -145,6 +147,8 @@ class SubsampledLDA(TopicModel):
         "max_count": [Interval(Real, 0, None, closed="neither"), None],
         "noise": [StrOptions({"token", "iteration"})],
         "ledger": [Ledger, None],
+        "checkpoint": [str, os.PathLike, None],
+        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
         **RUNNING,
     }
 
@@ -172,6 +176,8 @@ class SubsampledLDA(TopicModel):
         max_count: float | None = None,
         noise: str = "token",
         ledger: Ledger | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 20,
         n_threads: int | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -198,6 +204,8 @@ class SubsampledLDA(TopicModel):
         self.max_count = max_count
         self.noise = noise
         self.ledger = ledger
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.n_threads = n_threads
         self.random_state = random_state
         self.progress = progress
@@ -234,20 +242,46 @@ class SubsampledLDA(TopicModel):
         words = vocabulary_cost(corpus, unit)
         key = Key.open(self.random_state)
         plan = Plan.make(self, corpus.n_words, words.entries)
+        seen = None if judged is None else fingerprint(judged, None)
+        checkpoint = open_checkpoint(self, corpus, groups, (plan.rounds,), public=seen)
+        if checkpoint is not None and checkpoint.spent:
+            key = key.renewed(len(checkpoint.spent))
+            ledger = reopened(ledger, checkpoint.spent)
         engine = RoundEngine(corpus, groups, self.n_topics, key, max_tokens=self.max_tokens, n_threads=self.n_threads)
-        reservation = ledger.reserve((plan.rounds, *words.owed(ledger)))  # [reserve] also what Eq. 9 will spare
-        training = Rounds(self, plan, engine, reservation, alpha, judged)
+        owed = words.owed(ledger)
+        payment = Payment(  # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
+            ledger,
+            (),
+            [plan.event] * int(self.n_rounds),
+            owed=owed,
+            checkpoint=checkpoint,
+            every=self.checkpoint_every,
+            label=plan.rounds.label,
+        )
+        saved = {} if checkpoint is None else checkpoint.state
+        training = Rounds(self, plan, engine, payment, alpha, judged, saved)
         told = [*(self.callbacks or ()), lambda info: training.converged]  # [stop]
-        self.history_ = run_sweeps(range(1, self.n_rounds + 1), training.round, callbacks=told, progress=self.progress)
+        rounds = range(payment.done + 1, self.n_rounds + 1)
+        run_sweeps(rounds, training.round, callbacks=told, progress=self.progress)
         engine.close()
+        payment.settle()
+        self.history_ = {"public_perplexity": training.perplexities} if training.perplexities else {}
         self.components_ = np.ascontiguousarray(training.topics.T)
         self.alpha_, self.beta_ = alpha, float(self.beta)
         self.ledger_ = ledger
-        self.guarantee_ = proven(self, plan.epsilon, unit, replace(key, seeded=key.seeded or words.seeded), assumptions)
+        epsilon = plan.epsilon
+        if checkpoint is not None:
+            done = (plan.rounds, *owed)
+            epsilon, more = checkpoint.account(done, () if owed else words.entries, self.delta, ledger)
+            assumptions += more
+            checkpoint.remove()
+        self.guarantee_ = proven(self, epsilon, unit, replace(key, seeded=key.seeded or words.seeded), assumptions)
         return self
 
     def _check_together(self, public: Any) -> None:
         """Parameters that are good alone and not with each other."""
+        if self.as_published and self.checkpoint is not None:
+            raise InputError("as_published=True cannot be resumed. Leave checkpoint or as_published out.")
         if self.largest_rate > 1:
             raise InputError(
                 f"boost={self.boost:g} times sampling_rate={self.sampling_rate:g} is {self.largest_rate:g}, but no "

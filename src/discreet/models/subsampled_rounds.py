@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Purpose
-from discreet._types import BoolArray, FloatArray, IntArray
+from discreet._types import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.rounds import RoundEngine
 from discreet.evaluation import completion_perplexity
 from discreet.kernels.slots import aligned
 from discreet.mechanisms.release import release_sum
+from discreet.models.checkpoint import Payment
 from discreet.models.loop import Measures
 from discreet.models.private_plan import FINEST, SCALE, STEPS
 from discreet.models.subsampling import Converged, frequent_cells
 from discreet.privacy.calibrate import gaussian
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
-from discreet.privacy.ledger import Budget, Reservation
+from discreet.privacy.ledger import Budget
 
 if TYPE_CHECKING:
     from discreet.models.subsampled import SubsampledLDA
@@ -73,13 +75,16 @@ class Rounds:
         model: SubsampledLDA,
         plan: Plan,
         engine: RoundEngine,
-        reservation: Reservation,
+        payment: Payment,
         alpha: FloatArray,
         public: Corpus | None,
+        saved: Mapping[str, AnyArray],
     ) -> None:
-        self.model, self.plan, self.engine, self.reservation = model, plan, engine, reservation
+        self.model, self.plan, self.engine, self.payment = model, plan, engine, payment
         self.alpha, self.public = alpha, public
         self.grid = model.clip / plan.event.sensitivity
+        self.n_releases = 0
+        self.perplexities: list[float] = []
         self.counts = np.zeros((engine.n_words, model.n_topics))
         self.variance = 0.0
         seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
@@ -88,9 +93,23 @@ class Rounds:
         self.weights = aligned(engine.n_words * engine.width, np.float32)
         self.converged = False
         self._rule = None if model.tolerance is None else Converged(model.tolerance, model.patience)
+        if saved:
+            self._resume(saved)
+
+    def _state(self) -> dict[str, Any]:
+        """For a checkpoint: what was released, and the engine's private state."""
+        released = {"counts": self.counts, "variance": self.variance, "topics": self.topics}
+        return {**released, "perplexities": self.perplexities, **self.engine.state()}
+
+    def _resume(self, saved: Mapping[str, AnyArray]) -> None:
+        self.counts, self.variance, self.topics = saved["counts"], float(saved["variance"]), saved["topics"]
+        for perplexity in saved["perplexities"].tolist():
+            self._hear(perplexity)
+        self.engine.restore(saved)
 
     def round(self, number: int) -> Measures:
         """Sample, sweep, release, average."""
+        self.payment.open_round(number, self._state)
         model, engine = self.model, self.engine
         table = self.weights.reshape(engine.n_words, engine.width)
         table[:, : model.n_topics] = self.topics * engine.n_words
@@ -104,16 +123,18 @@ class Rounds:
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )
         cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
-        self._average(self._release(cells, number).reshape(self.counts.shape), number)
+        self._average(self._release(cells).reshape(self.counts.shape), number)
         if number == 1:
             self._warn_if_hopeless()
         positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
         self.topics = positive / positive.sum(axis=0)
         return self._judge()
 
-    def _release(self, cells: IntArray, number: int) -> IntArray:
+    def _release(self, cells: IntArray) -> IntArray:
+        self.n_releases += 1  # of this key: a resumed run has another, and counts anew
         key, threads = self.engine.key, self.engine.n_threads
-        return release_sum(cells, self.plan.event, self.reservation, key=key, number=number, n_threads=threads)
+        paid, number = self.payment.reservation, self.n_releases
+        return release_sum(cells, self.plan.event, paid, key=key, number=number, n_threads=threads)
 
     def _average(self, noisy: IntArray, number: int) -> None:
         """A step from the mean so far, and the variance of the noise that is left in it."""
@@ -137,8 +158,12 @@ class Rounds:
         perplexity = completion_perplexity(
             self.topics.T, self.public, alpha=self.alpha, n_threads=self.engine.n_threads
         )
-        self.converged = self._rule is not None and self._rule(perplexity)
+        self._hear(perplexity)
         return {"public_perplexity": perplexity}
+
+    def _hear(self, perplexity: float) -> None:
+        self.perplexities.append(perplexity)
+        self.converged = self._rule is not None and self._rule(perplexity)
 
     def _warn_if_hopeless(self) -> None:
         """An honest sentence when the noise that will be left is larger than what it hides; of the first release."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
-from discreet._errors import InputError
+from discreet._errors import DiscreetError
+from discreet._random import Key
 from discreet.corpus.corpus import Corpus
+from discreet.models.checkpoint import Checkpoint, open_checkpoint
 from discreet.models.private import PrivateLDA
+from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.private_plan import Plan
 from discreet.models.promise import open_ledger
-from discreet.models.vectorizer import PrivateVectorizer
-from discreet.privacy.guarantee import Unit
+from discreet.models.vectorizer import PrivateVectorizer, selected_with
+from discreet.privacy.events import Entry
+from discreet.privacy.guarantee import Basis, Unit
 
 SHARE = 0.05
 """Of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1 it finds
@@ -19,6 +26,10 @@ SHARE = 0.05
 MANY_WORDS = 1_000_000
 """For the question whether the budget will do, asked before it is known how many words there will be: the number of
 cells hardly enters the cost, and never lowers it."""
+
+
+WORDS, TOPICS = "words.json", "topics"
+"""In the folder of a checkpoint: the words, once they are selected, and the checkpoint of the rounds."""
 
 
 def fit_text(
@@ -35,13 +46,12 @@ def fit_text(
     groups, otherwise the document. The ledger is charged twice: for the words, and, when their number is known, for the
     topics. Both charges are checked before the first noise is drawn. Should somebody else spend the same budget in
     between, the second is refused, and the first stays. ``told`` is called with the number of words.
+
+    With ``model.checkpoint`` the selection is a stage of its own: charged, noted, drawn, and its words kept. A run that
+    was killed in it selects anew, under a fresh key, and is charged again; the topics get what is then left of
+    ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
     """
     model._check_parameters()
-    if model.checkpoint is not None:
-        raise InputError(
-            "a run that selects its words cannot be resumed: it would select them anew. Leave the checkpoint out, or "
-            "select the words first (PrivateVectorizer), or give public ones."
-        )
     ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
     vectorizer = PrivateVectorizer(
         model.epsilon,
@@ -52,13 +62,71 @@ def fit_text(
         ledger=ledger,
         random_state=model.random_state,
     )
-    words = vectorizer.plan().entries
-    ledger.would_take((*words, *Plan.make(model, MANY_WORDS, words).entries))
-    selected = vectorizer.fit_transform(corpus)
+    facts = {"stage": "words", "share": share, "max_words": max_words}
+    checkpoint = open_checkpoint(model, corpus, check_groups(None, corpus), vectorizer.plan().entries, **facts)
+    if checkpoint is None:
+        selected = _selected(model, corpus, vectorizer, ())
+    else:
+        selected = _selected_or_kept(model, corpus, vectorizer, checkpoint)
     if told is not None:
         told(selected.n_words)
-    given, model.ledger = model.ledger, ledger
+    given = model.ledger, model.checkpoint
+    if checkpoint is None:
+        model.ledger = ledger
+    else:  # a ledger in memory is not handed on: the rounds' checkpoint keeps the count, the words' cost included
+        model.checkpoint = checkpoint.folder / TOPICS
     try:
-        return model.fit(selected)
+        model.fit(selected)
     finally:
-        model.ledger = given
+        model.ledger, model.checkpoint = given
+    if checkpoint is not None:
+        _finish(model, checkpoint, len(vectorizer.plan().entries))
+    return model
+
+
+def _selected(
+    model: PrivateLDA,
+    corpus: Corpus,
+    vectorizer: PrivateVectorizer,
+    before: tuple[Entry, ...],
+    **stage: Any,
+) -> Corpus:
+    """Charge and draw, if words and topics both fit. ``before`` is what lost selections have cost."""
+    words, ledger = vectorizer.plan().entries, vectorizer.ledger
+    assert ledger is not None
+    ledger.would_take((*words, *Plan.make(model, MANY_WORDS, (*before, *words)).entries))
+    vectorizer._fit(corpus, None, **stage)
+    cost = replace(vectorizer._cost, entries=(*before, *words))
+    return selected_with(cost, corpus.restrict(vectorizer.vocabulary_))
+
+
+def _selected_or_kept(
+    model: PrivateLDA, corpus: Corpus, vectorizer: PrivateVectorizer, checkpoint: Checkpoint
+) -> Corpus:
+    """The words of an earlier process if it came that far, otherwise new ones."""
+    key, ledger, before = Key.open(model.random_state), vectorizer.ledger, checkpoint.spent
+    assert ledger is not None
+    if before:
+        key = key.renewed(len(before))
+        if ledger.file is None:
+            ledger.reserve(before)  # by the process that is gone
+    kept = checkpoint.folder / WORDS
+    if kept.exists():
+        cost = VocabularyCost(before, ledger, key.seeded)
+        return selected_with(cost, corpus.restrict(json.loads(kept.read_bytes())))
+    try:
+        selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note)
+    except DiscreetError:
+        if not before or checkpoint.spent != before:  # nothing was spent, or no word stood out: this run is over
+            checkpoint.remove()
+        raise
+    checkpoint.write(WORDS, json.dumps(selected.vocabulary).encode())
+    return selected
+
+
+def _finish(model: PrivateLDA, checkpoint: Checkpoint, one: int) -> None:
+    times = len(checkpoint.spent) // one
+    if times > 1 and model.guarantee_.basis == Basis.PROVEN:
+        again = f"interrupted and resumed: the selection of words was charged {times} times"
+        model.guarantee_ = replace(model.guarantee_, reasons=(*model.guarantee_.reasons, again))
+    checkpoint.remove()

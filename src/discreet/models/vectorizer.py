@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -22,6 +22,7 @@ from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.promise import open_ledger, proven
 from discreet.privacy import Guarantee
+from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Budget, Ledger
 
@@ -123,16 +124,26 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         corpus = self._fit(X, groups)
         return self._given(corpus.restrict(self.vocabulary_), groups)
 
-    def _fit(self, X: Any, groups: Any) -> Corpus:
+    def _fit(
+        self,
+        X: Any,
+        groups: Any,
+        *,
+        key: Key | None = None,
+        noted: Callable[[tuple[Entry, ...]], object] | None = None,
+    ) -> Corpus:
+        """``noted`` is told of the charge before noise is drawn; ``key`` is that of a run that goes on."""
         plan = self.plan()
         corpus = self._read_all(X)
         users = check_groups(groups, corpus)
         unit = Unit.DOCUMENT if users is None else Unit.USER
         ledger = open_ledger(self, unit)
-        key = Key.open(self.random_state)
+        key = Key.open(self.random_state) if key is None else key
         numbers = np.arange(corpus.n_documents) if users is None else users
         unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
         reservation = ledger.reserve(plan.entries)  # [reserve]
+        if noted is not None:
+            noted(plan.entries)
         found = select_words(unit_words, ends, corpus.n_words, plan, reservation, key).words[: self.max_words]
         self.ledger_ = ledger
         self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
@@ -199,12 +210,8 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._owned(corpus, groups)
 
     def _owned(self, corpus: Corpus, groups: Any) -> Corpus:
-        return replace(
-            corpus,
-            vocabulary_from="private-selection",
-            vocabulary_cost=self._cost,
-            groups=corpus.groups if groups is None else _ids(groups, corpus),
-        )
+        ids = corpus.groups if groups is None else _ids(groups, corpus)
+        return replace(selected_with(self._cost, corpus), groups=ids)
 
     # --- giving -------------------------------------------------------------------------------------------------------
 
@@ -225,6 +232,11 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def selected_with(cost: VocabularyCost, corpus: Corpus) -> Corpus:
+    """The corpus, over words that were selected at this cost."""
+    return replace(corpus, vocabulary_from="private-selection", vocabulary_cost=cost)
 
 
 def _texts(X: Any) -> Iterable[str | None]:

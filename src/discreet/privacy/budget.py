@@ -186,7 +186,10 @@ class BudgetFile:
         if self._header and header != self._header:
             raise InputError(f"{self.path} has become another budget since it was opened. Open it again.")
         if not header:
-            raise InputError(f"{self.path} is not a budget file of this version: its first line is not a budget's.")
+            raise InputError(
+                f"{self.path} is not a budget file of this version: its first line is not a budget's. Make one with "
+                "`discreet budget FILE --create`."
+            )
         return header, tuple(charges), content
 
     def _torn(self, complete: int, length: int) -> str:

@@ -196,8 +196,8 @@ class Ledger:
             before = self.spent()
             raise BudgetExceeded(
                 f"'{entries[0].label}' would bring what is spent from ε = {before.epsilon:.4g} to {after.epsilon:.4g} "
-                f"at δ = {self.budget.delta:g}, but the budget is ε = {self.budget.epsilon:g}. Add more noise, take "
-                "fewer rounds, or ask for a larger budget.",
+                f"at δ = {self.budget.delta:g}, but the budget is ε = {self.budget.epsilon:g}. Take a "
+                "smaller epsilon (more noise) or fewer rounds, or ask for a larger budget.",
                 entry=entries[0],
                 spent=before,
                 budget=self.budget,
