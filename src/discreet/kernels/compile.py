@@ -16,8 +16,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def kernel(function: _F) -> _F:
-    """A compiled loop that may allocate arrays."""
-    compiled: _F = numba.njit(nogil=True, cache=True)(function)
+    """A compiled loop that may allocate arrays. Division by zero gives infinity, as in numpy: a check would keep a loop
+    from running in lanes."""
+    compiled: _F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     return compiled
 
 

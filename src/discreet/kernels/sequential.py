@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from discreet._types import BoolArray, FloatArray, Int32Array, IntArray, UInt16Array, UInt32Array
+from discreet.kernels.choice import ROW, choose
 from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import LANES
 from discreet.kernels.stream import BLOCK, GROUP, fill_document
@@ -47,13 +48,15 @@ def sweep_sequential(
     noise may have been added. **A count below zero is read as zero**, each of the three by itself, so that no noise can
     make a chance negative. The papers do not say what they do there.
 
-    Tokens that are not visited keep their topics and stay in the counts. Sums are float64 in rising order of topics. A
-    draw takes 53 bits: the 32-bit draws 2i and 2i + 1 of (key, purpose, sweep, document), i being the token's place in
-    its document, visited or not.
+    Tokens that are not visited keep their topics and stay in the counts. Chances and their sums are float64. A draw
+    takes 53 bits: the 32-bit draws 2i and 2i + 1 of (key, purpose, sweep, document), i being the token's place in its
+    document, visited or not.
     """
     n_topics = alpha.shape[0]
     mass = beta * (word_topic.shape[0] // n_topics)
-    sums = np.empty(n_topics)
+    inverse = 1.0 / (np.maximum(topic_totals, 0.0) + mass)
+    row_ends = np.empty((n_topics + ROW - 1) // ROW)
+    chances = np.zeros(ROW * row_ends.shape[0])
     draws, places = np.empty(_WINDOW, np.uint32), np.empty(2 * LANES, np.uint32)
     for d in range(offsets.shape[0] - 1):
         start, length = offsets[d], offsets[d + 1] - offsets[d]
@@ -68,17 +71,15 @@ def sweep_sequential(
             word_topic[row + old] -= 1.0
             topic_totals[old] -= 1.0
             doc_topic[d, old] -= 1.0
-            total = 0.0
-            for k in range(n_topics):
-                word = max(min(word_topic[row + k], clip), 0.0) + beta
-                total += word / (max(topic_totals[k], 0.0) + mass) * (max(doc_topic[d, k], 0.0) + alpha[k])
-                sums[k] = total
+            inverse[old] = 1.0 / (max(topic_totals[old], 0.0) + mass)
+            for topic in range(n_topics):
+                k = np.uint64(topic)  # an index that might be negative would keep the loop from running in lanes
+                word = max(min(word_topic[np.uint64(row) + k], clip), 0.0) + beta
+                chances[k] = word * inverse[k] * (max(doc_topic[d, k], 0.0) + alpha[k])
             bits = (np.uint64(draws[at]) << np.uint64(21)) | (np.uint64(draws[at + 1]) >> np.uint64(11))
-            mark = np.float64(bits) * 2.0**-53 * total
-            new = 0
-            while new < n_topics - 1 and sums[new] <= mark:
-                new += 1
+            new = choose(chances, row_ends, n_topics, np.float64(bits) * 2.0**-53)
             topics[start + i] = new
             word_topic[row + new] += 1.0
             topic_totals[new] += 1.0
             doc_topic[d, new] += 1.0
+            inverse[new] = 1.0 / (max(topic_totals[new], 0.0) + mass)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from discreet._types import BoolArray, FloatArray, Int, Int32Array, IntArray, UInt16Array, UInt32Array
+from discreet.kernels.choice import ROW, choose
 from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import LANES
 from discreet.kernels.stream import BLOCK, GROUP, fill_document
@@ -45,7 +46,8 @@ def sweep_noisy(
     """
     n_topics = alpha.shape[0]
     mass = beta * (word_topic.shape[0] // n_topics)
-    sums = np.empty(n_topics)
+    row_ends = np.empty((n_topics + ROW - 1) // ROW)
+    chances = np.zeros(ROW * row_ends.shape[0])
     draws, places = np.empty(_WINDOW, np.uint32), np.empty(2 * LANES, np.uint32)
     visit = 0
     for d in range(first, last):
@@ -61,20 +63,18 @@ def sweep_noisy(
             word_topic[row + old] -= 1.0
             topic_totals[old] -= 1.0
             doc_topic[d, old] -= 1.0
-            total = 0.0
-            for k in range(n_topics):
-                extra = step * noise[visit * n_topics + k]
-                word_topic[row + k] += extra
+            its_row, its_noise = np.uint64(row), np.uint64(visit * n_topics)
+            for topic in range(n_topics):
+                k = np.uint64(topic)  # an index that might be negative would keep the loop from running in lanes
+                extra = step * noise[its_noise + k]
+                word_topic[its_row + k] += extra
                 topic_totals[k] += extra
-                word = max(min(word_topic[row + k], clip), 0.0) + beta
-                total += word / (max(topic_totals[k], 0.0) + mass) * (max(doc_topic[d, k], 0.0) + alpha[k])
-                sums[k] = total
+                word = max(min(word_topic[its_row + k], clip), 0.0) + beta
+                inverse = 1.0 / (max(topic_totals[k], 0.0) + mass)
+                chances[k] = word * inverse * (max(doc_topic[d, k], 0.0) + alpha[k])
             visit += 1
             bits = (np.uint64(draws[at]) << np.uint64(21)) | (np.uint64(draws[at + 1]) >> np.uint64(11))
-            mark = np.float64(bits) * 2.0**-53 * total
-            new = 0
-            while new < n_topics - 1 and sums[new] <= mark:
-                new += 1
+            new = choose(chances, row_ends, n_topics, np.float64(bits) * 2.0**-53)
             topics[start + i] = new
             word_topic[row + new] += 1.0
             topic_totals[new] += 1.0
