@@ -17,7 +17,13 @@ from discreet._errors import InputError
 if TYPE_CHECKING:
     from discreet.experiments.experiment import Experiment
 
-PAPERS = {"private": "private", "zhao2021": "zhao2021", "zhao2019": "zhao2019", "sub-lda": "sub_lda"}
+PAPERS = {
+    "private": "private",
+    "zhao2021": "zhao2021",
+    "zhao2019": "zhao2019",
+    "sub-lda": "sub_lda",
+    "spectral": "spectral",
+}
 """Names on the command line, and the files they live in."""
 
 

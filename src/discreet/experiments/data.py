@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet._types import FloatArray
 from discreet.corpus import Corpus, load
-from discreet.evaluation import completion_perplexity, fold_in_perplexity
+from discreet.evaluation import coherence, completion_perplexity, fold_in_perplexity
 
 TRAINING = {"kos": 3000, "nips": 1350, "enron": 8000}
 """Documents for training in Table II of Zhao et al. 2021; those after them are for testing (Enron: 2,000)."""
@@ -72,6 +72,16 @@ def judged(topics: FloatArray, split: Split, alpha: float) -> dict[str, Any]:
         "perplexity": fold_in_perplexity(topics, split.test, alpha=alpha),
         "completion": completion,
         "over_unigram": completion / completion_perplexity(unigram(split.train), split.test, alpha=1.0),
+    }
+
+
+def completion_and_npmi(topics: FloatArray, split: Split) -> dict[str, Any]:
+    """Completion perplexity on held-out documents; NPMI of the ten best words, meetings counted in the training set."""
+    if len(topics) == 1:
+        return {"perplexity": completion_perplexity(topics, split.test, alpha=1.0)}
+    return {
+        "perplexity": completion_perplexity(topics, split.test, alpha=0.1),
+        "npmi": coherence(topics, split.train, "c_npmi").mean,
     }
 
 

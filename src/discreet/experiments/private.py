@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 from discreet._types import FloatArray
 from discreet.corpus import Corpus
-from discreet.evaluation import coherence, completion_perplexity
-from discreet.experiments.data import Split, held_out, unigram
+from discreet.experiments.data import Split, completion_and_npmi, held_out, unigram
 from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
+from discreet.experiments.methods import quietly
+from discreet.experiments.private_methods import METHODS
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
@@ -55,11 +55,11 @@ def _cell(setting: Setting, seed: int) -> Iterator[Point]:
         return
     split = held_out(setting["dataset"], setting["n_words"], setting["n_documents"])
     if setting["method"] == UNIGRAM:
-        yield judged(unigram(split.train), split)
+        yield completion_and_npmi(unigram(split.train), split)
     elif setting["method"] == PLAIN:
-        yield judged(plain_topics(setting, split.train, seed), split)
+        yield completion_and_npmi(plain_topics(setting, split.train, seed), split)
     else:
-        yield judged(_quietly(private_model(setting, seed).fit, split.train).components_, split)
+        yield completion_and_npmi(quietly(private_model(setting, seed).fit, split.train).components_, split)
 
 
 def _selected_cell(setting: Setting, seed: int) -> Iterator[Point]:
@@ -67,13 +67,17 @@ def _selected_cell(setting: Setting, seed: int) -> Iterator[Point]:
     from discreet.models.text import fit_text
 
     whole = held_out(setting["dataset"], None, setting["n_documents"])
-    model = _quietly(fit_text, private_model(setting, seed), whole.train, max_words=setting["n_words"])
+    model = quietly(fit_text, private_model(setting, seed), whole.train, max_words=setting["n_words"])
     words = model.release().vocabulary
     split = Split(*(part.restrict(words, vocabulary_from="public") for part in whole))
     found = {"n_found": len(words), "coverage": split.test.n_tokens / whole.test.n_tokens}
-    yield {"method": PRIVATE, **judged(model.components_, split), **found}
-    yield {"method": PLAIN, **judged(plain_topics(setting, split.train, seed), split)}
-    yield {"method": UNIGRAM, **judged(unigram(split.train), split)}
+    yield {"method": UNIGRAM, **completion_and_npmi(unigram(split.train), split)}
+    yield {"method": PLAIN, **completion_and_npmi(plain_topics(setting, split.train, seed), split)}
+    yield {
+        "method": PRIVATE,
+        **completion_and_npmi(model.components_, split),
+        **found,
+    }  # last: progress shows the last point
 
 
 def private_model(setting: Setting, seed: int) -> Any:
@@ -89,23 +93,6 @@ def plain_topics(setting: Setting, train: Corpus, seed: int) -> FloatArray:
     k, sweeps = setting["n_topics"], setting["lda_sweeps"]
     model = LDA(k, alpha=0.1, beta=0.05, n_sweeps=sweeps, evaluate_every=0, random_state=seed)
     return model.fit(train).components_
-
-
-def judged(topics: FloatArray, split: Split) -> Point:
-    """Completion perplexity on held-out documents; NPMI of the ten best words, meetings counted in the training set."""
-    if len(topics) == 1:
-        return {"perplexity": completion_perplexity(topics, split.test, alpha=1.0)}
-    return {
-        "perplexity": completion_perplexity(topics, split.test, alpha=0.1),
-        "npmi": coherence(topics, split.train, "c_npmi").mean,
-    }
-
-
-def _quietly(work: Any, *arguments: Any, **options: Any) -> Any:
-    """Without the warning that noise may drown the topics: whether it does is what the table shows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return work(*arguments, **options)
 
 
 # --- findings ---------------------------------------------------------------------------------------------------------
@@ -207,4 +194,4 @@ TABLE = Experiment(
     ),
 )
 
-EXPERIMENTS = (TABLE,)
+EXPERIMENTS = (TABLE, METHODS)

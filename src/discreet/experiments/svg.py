@@ -15,8 +15,8 @@ from discreet.experiments.tables import interval_at, label, symbol
 PANEL_WIDTH, PANEL_HEIGHT = 340, 240
 LEFT, TOP, GAP, BOTTOM, LEGEND_LINE = 62, 52, 66, 46, 18
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's, which colour-blind readers can tell apart."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c")
+"""Okabe and Ito's, which colour-blind readers can tell apart, and a grey."""
 
 SOLID = 'stroke-width="1.6"'
 DASHED = f'{SOLID} stroke-dasharray="6 4"'

@@ -11,6 +11,7 @@ from discreet.experiments.intervals import Interval, number
 
 SYMBOLS = {
     "epsilon": "ε",
+    "alpha0": "α₀",
     "n_topics": "K",
     "n_words": "V",
     "gamma": "γ",
