@@ -15,7 +15,19 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import Budget, BudgetExceeded, BudgetFile, Corpus, InputError, Ledger, PrivateLDA, WouldLeak
+from discreet import (
+    Budget,
+    BudgetExceeded,
+    BudgetFile,
+    Corpus,
+    InputError,
+    Ledger,
+    PrivateLDA,
+    SpectralLDA,
+    SubsampledLDA,
+    VariationalLDA,
+    WouldLeak,
+)
 from discreet.corpus import CorpusBuilder
 from discreet.mechanisms import release as mechanism
 from discreet.models.private_input import VocabularyCost
@@ -315,9 +327,21 @@ def test_a_seed_anywhere_promises_nothing():
     assert isinstance(corpus.vocabulary_cost, VocabularyCost)
 
 
+SELECTING = {
+    "private": lambda **options: model(**options),
+    "subsampled": lambda **options: SubsampledLDA(3, n_rounds=5, **options),
+    "spectral": lambda **options: SpectralLDA(3, **options),
+    "variational": lambda **options: VariationalLDA(3, n_rounds=5, n_sweeps=2, **options),
+}
+
+
 @hopeless
+@pytest.mark.filterwarnings("ignore:.* topics stand clear of the noise")
+@pytest.mark.filterwarnings("ignore:the tensor decomposition did not settle")
 @pytest.mark.parametrize("users", [False, True])
-def test_text_to_topics_in_one_step(users):
+@pytest.mark.parametrize("name", SELECTING)
+def test_text_to_topics_in_one_step(name, users):
+    model = SELECTING[name]
     builder = CorpusBuilder()
     for text, user in zip(TEXTS, USERS, strict=True):
         builder.add(text, group=user if users else None)

@@ -15,7 +15,7 @@ import typer
 
 from discreet._errors import InputError, WouldLeak
 from discreet.cli import Kept, show
-from discreet.cli.methods import METHODS, check_method, make_model
+from discreet.cli.methods import METHODS, Method, check_method, make_model
 from discreet.cli.source import (
     CollectionOption,
     DatasetOption,
@@ -146,7 +146,7 @@ def fit(
         stop_words=stop_words,
     )
     if row.private:
-        check_words(corpus, selecting=selecting, max_words=max_words)
+        check_words(corpus, name, row, selecting=selecting, max_words=max_words)
     unused = {"group": None if row.users else group, "collection": collection, "label": label}
     for option in (option for option, column in unused.items() if column is not None and not quiet):
         show.note(f"note: {name} has no use for --{option}; the column was checked and left aside")
@@ -219,13 +219,19 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
     return BudgetFile(path)
 
 
-def check_words(corpus: Corpus, *, selecting: bool, max_words: int | None) -> None:
+def check_words(corpus: Corpus, name: str, row: Method, *, selecting: bool, max_words: int | None) -> None:
     """The refusal of private models, in the words of the command line; what passes is all text, public, or a matrix."""
     if corpus.vocabulary_from == "text" and not (selecting and corpus.all_words):
+        able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
+        why = (
+            "Words can be selected privately from text, but not from counts, whose list of words was made by looking "
+            "at all documents."
+            if row.selects_words
+            else f"{name} in this form cannot select words privately; {able} can."
+        )
         raise WouldLeak(
             "the words were read from the private text, and a word that one person used gives that person away. Name a "
-            "public word list with --vocabulary, and leave --max-words out. (Words can be selected privately from "
-            "text, but not from counts, whose list of words was made by looking at all documents.)"
+            f"public word list with --vocabulary, and leave --max-words out. ({why})"
         )
     if selecting and not corpus.all_words and max_words is not None:
         raise WouldLeak(

@@ -88,6 +88,7 @@ METHODS = {
         needs=("epsilon",),
         takes=("delta", "budget", "checkpoint", "beta", "adaptive"),
         users=True,
+        selects_words=True,
         forms={"as-published": Method(SUBSAMPLED, ("epsilon",), ("as-published", "delta", "beta", "adaptive"))},
     ),
     "spectral": Method(
@@ -95,6 +96,7 @@ METHODS = {
         needs=("epsilon",),
         takes=("delta", "budget"),
         users=True,
+        selects_words=True,
         forms={"configuration": Method(SPECTRAL, ("epsilon",), ("configuration", "delta"))},  # the paper's own
         plain=Method(SPECTRAL, private=False),
     ),
@@ -103,6 +105,7 @@ METHODS = {
         needs=("epsilon",),
         takes=("delta", "budget", "units", "beta"),
         users=True,
+        selects_words=True,
         plain=Method(VARIATIONAL, takes=("beta",), private=False),
     ),
     "hybrid": Method(

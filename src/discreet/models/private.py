@@ -21,6 +21,7 @@ from discreet.models.private_input import check_groups, check_vocabulary, vocabu
 from discreet.models.private_plan import Plan
 from discreet.models.private_rounds import Rounds
 from discreet.models.promise import open_ledger, proven
+from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
 
@@ -149,7 +150,7 @@ class PrivateLDA(TopicModel):
         ledger = open_ledger(self, unit)
         words = vocabulary_cost(corpus, unit)
         key = Key.open(self.random_state)
-        plan = Plan.make(self, corpus.n_words, words.entries)
+        plan = self._plan(corpus.n_words, words.entries)
         checkpoint = open_checkpoint(self, corpus, groups, plan.entries)
         if checkpoint is not None and checkpoint.spent:
             key = key.renewed(len(checkpoint.spent))
@@ -187,3 +188,7 @@ class PrivateLDA(TopicModel):
             checkpoint.remove()
         self.guarantee_ = proven(self, epsilon, unit, replace(key, seeded=seeded), assumptions)
         return self
+
+    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
+        """Its releases over so many words; ``before`` is what these have cost."""
+        return Plan.make(self, n_words, before)

@@ -23,9 +23,10 @@ from discreet.models.spectral_choice import Candidate
 from discreet.models.spectral_configurations import check_configuration, fit_configuration
 from discreet.models.spectral_exact import Whitened, exact_moments
 from discreet.models.spectral_moments import smoothed, to_simplex
-from discreet.models.spectral_private import Plan, PrivateMoments, check_words
+from discreet.models.spectral_private import MOST_WORDS, Plan, PrivateMoments, check_words
 from discreet.models.spectral_published import Constants, Edge
 from discreet.models.tensor import Method, decompose
+from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee, Unit
 from discreet.privacy.ledger import Ledger
 
@@ -116,6 +117,7 @@ class SpectralLDA(TopicModel):
     """
 
     method = "spectral"
+    most_words = MOST_WORDS
     configuration_: int
     edge_split_: tuple[float, ...]
     edges_: tuple[Edge, ...]
@@ -220,7 +222,7 @@ class SpectralLDA(TopicModel):
         ledger = open_ledger(self, unit)
         words = vocabulary_cost(corpus, unit)
         key = Key.open(self.random_state)
-        plan = Plan.make(self, corpus.n_words, words.entries)
+        plan = self._plan(corpus.n_words, words.entries)
         engine = MomentEngine(corpus, ids, max_tokens=self.max_tokens, key=key, n_threads=self.n_threads)
         reservation = ledger.reserve((*plan.entries, *words.owed(ledger)))  # [reserve] before any noise is drawn
         training = PrivateMoments(engine, plan, reservation, key)
@@ -272,3 +274,7 @@ class SpectralLDA(TopicModel):
                 raise InputError(f"{message} (fewer_topics=True gives a model with those there are.)")
             given = f"{clear} topics are" if clear > 1 else "one topic is"
             warnings.warn(f"{message} The model has fewer: {given} given.", stacklevel=4)
+
+    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
+        """Its releases over so many words; ``before`` is what these have cost."""
+        return Plan.make(self, n_words, before)

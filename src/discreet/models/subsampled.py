@@ -22,6 +22,7 @@ from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.promise import open_ledger, proven
 from discreet.models.subsampled_rounds import Plan, Rounds
+from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
 
@@ -241,9 +242,9 @@ class SubsampledLDA(TopicModel):
         ledger = open_ledger(self, unit)
         words = vocabulary_cost(corpus, unit)
         key = Key.open(self.random_state)
-        plan = Plan.make(self, corpus.n_words, words.entries)
+        plan = self._plan(corpus.n_words, words.entries)
         seen = None if judged is None else fingerprint(judged, None)
-        checkpoint = open_checkpoint(self, corpus, groups, (plan.rounds,), public=seen)
+        checkpoint = open_checkpoint(self, corpus, groups, plan.entries, public=seen)
         if checkpoint is not None and checkpoint.spent:
             key = key.renewed(len(checkpoint.spent))
             ledger = reopened(ledger, checkpoint.spent)
@@ -298,3 +299,7 @@ class SubsampledLDA(TopicModel):
         if not (corpus.lengths >= 2).any():
             raise InputError("public has no document with two known words, so no perplexity. Give other documents.")
         return corpus
+
+    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
+        """Its releases over so many words; ``before`` is what these have cost."""
+        return Plan.make(self, n_words, before)

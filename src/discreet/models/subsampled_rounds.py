@@ -66,6 +66,10 @@ class Plan:
             )
         return cls(found.plan[0], event, threshold, found.epsilon)
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (self.rounds,)
+
 
 class Rounds:
     """One training run. The engine is private; every other field is a function of what was released."""

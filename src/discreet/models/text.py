@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from discreet._errors import DiscreetError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.models.checkpoint import Checkpoint, open_checkpoint
-from discreet.models.private import PrivateLDA
 from discreet.models.private_input import VocabularyCost, check_groups
-from discreet.models.private_plan import Plan
 from discreet.models.promise import open_ledger
 from discreet.models.vectorizer import PrivateVectorizer, selected_with
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Basis, Unit
+from discreet.privacy.guarantee import Basis, Guarantee, Unit
+from discreet.privacy.ledger import Ledger
 
 SHARE = 0.05
 """Of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1 it finds
@@ -25,21 +25,43 @@ SHARE = 0.05
 
 MANY_WORDS = 1_000_000
 """For the question whether the budget will do, asked before it is known how many words there will be: the number of
-cells hardly enters the cost, and never lowers it."""
-
+cells hardly enters the cost, and never lowers it. Fewer where a model cannot take so many (``most_words``)."""
 
 WORDS, TOPICS = "words.json", "topics"
 """In the folder of a checkpoint: the words, once they are selected, and the checkpoint of the rounds."""
 
 
+class _Planned(Protocol):
+    @property
+    def entries(self) -> tuple[Entry, ...]: ...
+
+
+class Planning(Protocol):
+    """A private model that says what it will release over words that are not known yet: `PrivateLDA`, `SubsampledLDA`,
+    `SpectralLDA` and `VariationalLDA` in their sound forms."""
+
+    epsilon: Any
+    delta: float
+    random_state: Any
+    ledger: Ledger | None
+    guarantee_: Guarantee
+
+    def _check_parameters(self) -> None: ...
+    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> _Planned: ...
+    def fit(self, X: Any) -> Any: ...
+
+
+Model = TypeVar("Model", bound=Planning)
+
+
 def fit_text(
-    model: PrivateLDA,
+    model: Model,
     corpus: Corpus,
     *,
     max_words: int | None = None,
     share: float = SHARE,
     told: Callable[[int], object] | None = None,
-) -> PrivateLDA:
+) -> Model:
     """Train ``model`` on a corpus that holds all words of its text, over words selected from it.
 
     ``model.epsilon`` and ``model.delta`` cover both, in one composition. The unit is the user where the corpus has
@@ -53,39 +75,51 @@ def fit_text(
     """
     model._check_parameters()
     ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
+    most = getattr(model, "most_words", MANY_WORDS)
     vectorizer = PrivateVectorizer(
         model.epsilon,
         model.delta,
         share=share,
-        max_words=max_words,
+        max_words=min(max_words or most, most),
         output="corpus",
         ledger=ledger,
         random_state=model.random_state,
     )
     facts = {"stage": "words", "share": share, "max_words": max_words}
-    checkpoint = open_checkpoint(model, corpus, check_groups(None, corpus), vectorizer.plan().entries, **facts)
+    checkpoint, words = None, vectorizer.plan().entries
+    if getattr(model, "checkpoint", None) is not None:
+        resumable: Any = model
+        checkpoint = open_checkpoint(resumable, corpus, check_groups(None, corpus), words, **facts)
     if checkpoint is None:
         selected = _selected(model, corpus, vectorizer, ())
     else:
         selected = _selected_or_kept(model, corpus, vectorizer, checkpoint)
     if told is not None:
         told(selected.n_words)
-    given = model.ledger, model.checkpoint
     if checkpoint is None:
-        model.ledger = ledger
+        with _set(model, ledger=ledger):
+            model.fit(selected)
     else:  # a ledger in memory is not handed on: the rounds' checkpoint keeps the count, the words' cost included
-        model.checkpoint = checkpoint.folder / TOPICS
-    try:
-        model.fit(selected)
-    finally:
-        model.ledger, model.checkpoint = given
-    if checkpoint is not None:
-        _finish(model, checkpoint, len(vectorizer.plan().entries))
+        with _set(model, checkpoint=checkpoint.folder / TOPICS):
+            model.fit(selected)
+        _finish(model, checkpoint, len(words))
     return model
 
 
+@contextmanager
+def _set(model: Any, **parameter: Any) -> Iterator[None]:
+    """For the time of a fit, another value of a parameter."""
+    ((name, value),) = parameter.items()
+    before = getattr(model, name)
+    setattr(model, name, value)
+    try:
+        yield
+    finally:
+        setattr(model, name, before)
+
+
 def _selected(
-    model: PrivateLDA,
+    model: Planning,
     corpus: Corpus,
     vectorizer: PrivateVectorizer,
     before: tuple[Entry, ...],
@@ -94,15 +128,14 @@ def _selected(
     """Charge and draw, if words and topics both fit. ``before`` is what lost selections have cost."""
     words, ledger = vectorizer.plan().entries, vectorizer.ledger
     assert ledger is not None
-    ledger.would_take((*words, *Plan.make(model, MANY_WORDS, (*before, *words)).entries))
+    most = vectorizer.max_words or MANY_WORDS
+    ledger.would_take((*words, *model._plan(most, (*before, *words)).entries))
     vectorizer._fit(corpus, None, **stage)
     cost = replace(vectorizer._cost, entries=(*before, *words))
     return selected_with(cost, corpus.restrict(vectorizer.vocabulary_))
 
 
-def _selected_or_kept(
-    model: PrivateLDA, corpus: Corpus, vectorizer: PrivateVectorizer, checkpoint: Checkpoint
-) -> Corpus:
+def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVectorizer, checkpoint: Checkpoint) -> Corpus:
     """The words of an earlier process if it came that far, otherwise new ones."""
     key, ledger, before = Key.open(model.random_state), vectorizer.ledger, checkpoint.spent
     assert ledger is not None
@@ -124,7 +157,7 @@ def _selected_or_kept(
     return selected
 
 
-def _finish(model: PrivateLDA, checkpoint: Checkpoint, one: int) -> None:
+def _finish(model: Planning, checkpoint: Checkpoint, one: int) -> None:
     times = len(checkpoint.spent) // one
     if times > 1 and model.guarantee_.basis == Basis.PROVEN:
         again = f"interrupted and resumed: the selection of words was charged {times} times"

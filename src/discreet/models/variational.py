@@ -27,6 +27,7 @@ from discreet.models.variational_rounds import (
     PublishedRounds,
     VariationalRounds,
 )
+from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee, Unit
 from discreet.privacy.ledger import Ledger
 
@@ -241,7 +242,7 @@ class VariationalLDA(TopicModel):
             reservation = ledger.reserve((plan.rounds, *words.owed(ledger)))  # [reserve-published] before any noise
             training = PublishedRounds(self, plan, engine, reservation, alpha)
         else:
-            plan = Plan.make(self, corpus.n_words, words.entries)
+            plan = self._plan(corpus.n_words, words.entries)
             engine = self._engine(corpus, ids, key, self.max_tokens)
             owed = words.owed(ledger)
             payment = Payment(ledger, plan.before, plan.round_events, owed=owed, label="topic counts")  # [reserve]
@@ -285,3 +286,7 @@ class VariationalLDA(TopicModel):
             )
         if self.ledger is not None and not private:
             raise InputError("epsilon=None adds no noise, so there is nothing to charge. Give epsilon, or no ledger.")
+
+    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
+        """Its releases over so many words; ``before`` is what these have cost."""
+        return Plan.make(self, n_words, before)
