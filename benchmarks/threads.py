@@ -33,7 +33,7 @@ K = 50
 BURN_IN = 20
 OTHERS = 0.05
 """Share of the machine that others may use during a round that counts."""
-TURN, ENOUGH = 0.15, 20
+TURN, ENOUGH = 0.15, 40
 """Seconds of a measure's turn, and how many rounds of turns that count end the measurement."""
 
 
@@ -154,7 +154,7 @@ def main(quick: bool = False) -> bool:
     )
     line("speed-ups, K=50", "draw, count", "whole sweep", "empty loop", "full loop")
     for name, corpus in sets:
-        found = speed_ups(corpus, 5.0 if quick else 40.0)
+        found = speed_ups(corpus, 5.0 if quick else 80.0)
         if not found:
             skip(f"{name} on two threads", "other processes used the machine all the time")
             continue

@@ -41,6 +41,10 @@ SPARSE_FROM = 384
 BLOCKS = 32
 """Of documents, of about as many tokens each."""
 
+LOCAL = 1 << 20
+"""Cells up to which each thread draws from weights of its own. They were written by all threads a moment ago, and to
+fetch them one by one from another core's cache takes longer than to copy them (``benchmarks/threads.py``)."""
+
 _SMALL = 1 << 18
 """Cells below which a second thread does not pay for starting it."""
 
@@ -98,6 +102,9 @@ class ThreadEngine:
             self._smooth = np.empty(self.n_words * self.width // LANES, np.float32)
         else:
             self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
+        size = self.n_words * self.width
+        worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= 4 * size
+        self._copies = [aligned(size, np.float32) for _ in range(self.n_threads)] if worth else []
         self.drop_counts()
 
     def state(self) -> dict[str, AnyArray]:
@@ -107,6 +114,9 @@ class ThreadEngine:
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
         """Go on where the engine of an interrupted run was; the documents are the same, their slots the saved ones."""
         self.words, self.topics = saved["slot_words"], saved["slot_topics"]
+        size = self.n_words * self.width
+        worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= 4 * size
+        self._copies = [aligned(size, np.float32) for _ in range(self.n_threads)] if worth else []
         self.drop_counts()
 
     # --- topics -----------------------------------------------------------------------------------------------------
@@ -126,15 +136,22 @@ class ThreadEngine:
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
 
         documents = (self.words, self.offsets, self.topics)
-        tables: tuple[Float32Array, ...] = (weights, alpha32)
+        tables: tuple[Float32Array, ...] = (alpha32,)
         if self.sparse:
             self._each_share_of_words(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth))
-            tables = (weights, alpha32, self._smooth)
+            tables = (alpha32, self._smooth)
         kernel: Callable[..., None] = sweep_sparse if self.sparse else sweep_dense
+        copied: set[int] = set()
 
         def draw(thread: int, piece: int) -> None:
+            mine = weights
+            if self._copies:
+                mine = self._copies[thread]
+                if thread not in copied:
+                    copied.add(thread)
+                    mine[:] = weights
             first, last = self._cuts[piece], self._cuts[piece + 1]
-            kernel(*documents, first, last, *tables, self.key.words, purpose, sweep, *self._scratch[thread])
+            kernel(*documents, first, last, mine, *tables, self.key.words, purpose, sweep, *self._scratch[thread])
 
         self._draw_and_count(draw)
 
