@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array
 from discreet.kernels.compile import bare_kernel
+from discreet.kernels.lanes import LANES, prefetch
 
 LARGEST_CLIP = float(2**30)
 """In steps of the grid. Two squares of it fit 64 bits with room to spare."""
@@ -19,6 +20,10 @@ TRIES = 4
 def contribution_scratch(n_words: int, width: int, n_cells: int) -> Int32Array:
     """Working memory of one thread: a word × width table, and the places of up to ``n_cells`` cells of one unit."""
     return np.zeros(n_words * width + 2 * n_cells, np.int32)
+
+
+AHEAD = 8
+"""Documents ahead for whose lines memory is asked: they lie far apart, and each would be waited for."""
 
 
 @bare_kernel
@@ -34,6 +39,10 @@ def copy_documents(
 ) -> None:
     """Documents ``first`` to ``last - 1`` of a batch: from ``starts[d]`` on, to ``offsets[d]`` on."""
     for d in range(first, last):
+        ahead = min(d + AHEAD, last - 1)
+        for i in range(starts[ahead], starts[ahead] + offsets[ahead + 1] - offsets[ahead], LANES):
+            prefetch(words, i)
+            prefetch(topics, i)
         shift = starts[d] - offsets[d]
         for i in range(offsets[d], offsets[d + 1]):
             out_words[i], out_topics[i] = words[i + shift], topics[i + shift]
@@ -45,6 +54,9 @@ def keep_topics(
 ) -> None:
     """Topics of a batch back to where its documents came from."""
     for d in range(first, last):
+        ahead = min(d + AHEAD, last - 1)
+        for i in range(starts[ahead], starts[ahead] + offsets[ahead + 1] - offsets[ahead], 2 * LANES):
+            prefetch(out, i)
         shift = starts[d] - offsets[d]
         for i in range(offsets[d], offsets[d + 1]):
             out[i + shift] = topics[i]

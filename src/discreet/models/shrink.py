@@ -119,9 +119,7 @@ def frequencies(noisy: FloatArray, deviation: float) -> FloatArray:
     likelihood = np.exp(off - off.max(axis=1, keepdims=True))
     share = np.full(len(counts), 1 / len(counts))
     for _ in range(60):
-        belief = likelihood * share
-        belief /= belief.sum(axis=1, keepdims=True)
-        share = belief.mean(axis=0)
-    found = (likelihood * share) @ counts / (likelihood @ share)
+        share *= (1 / (likelihood @ share)) @ likelihood / len(noisy)
+    found = likelihood @ (share * counts) / (likelihood @ share)
     found = np.where(noisy > 30 * deviation, noisy, found)
     return np.asarray(found / found.sum())
