@@ -150,7 +150,7 @@ def test_the_largest_clip_is_kept_in_whole_numbers():
 
 
 def broken(*changes):
-    source = inspect.getsource(add_residuals.py_func)
+    source = inspect.getsource(residuals.add_clipped) + inspect.getsource(add_residuals.py_func)
     for old, new in changes:
         assert old in source, old
         source = source.replace(old, new)

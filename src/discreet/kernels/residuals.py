@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt16Array
-from discreet.kernels.compile import bare_kernel
+from discreet.kernels.compile import bare_kernel, part
 from discreet.kernels.contributions import TRIES
 from discreet.kernels.lanes import LANES, add_up, load, prefetch, splat, store, truncate, widen
 from discreet.kernels.slots import aligned
@@ -40,6 +40,67 @@ def residual_scratch(n_words: Int, width: Int, n_places: Int) -> tuple[Float32Ar
         aligned(width + n_places * width + 2 * n_places, np.float32),
         np.zeros(n_words + 4 * n_places, np.int32),
     )
+
+
+@part
+def add_clipped(
+    n: Int,
+    rows: Int,
+    its_word: Int,
+    its_count: Int,
+    width: Int,
+    cell_weights: Float32Array,
+    background: Float32Array,
+    clip: float,
+    floats: Float32Array,
+    integers: Int32Array,
+    out: FloatArray,
+) -> None:
+    """Add the contribution of one unit of ``n`` words to ``out``, and take their places away from them.
+
+    Its expected counts lie in ``floats`` from ``rows`` on, a row for each word; ``integers`` has the words, and how
+    often it has them, from ``its_word`` and ``its_count`` on. A contribution longer than ``clip`` in ℓ₂ is shrunk to
+    it, and each cell is truncated towards zero.
+
+    What counts for the guarantee is the whole numbers that come out: their squares are added up, in float64, which is
+    exact up to 2^53 and cannot fall back below it, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
+    tries, or if anything is not finite (no comparison with it is true), it contributes nothing. The sums in ``out`` are
+    whole numbers too, exact as long as they stay below 2^53: units × clip.
+    """
+    usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
+    limit = math.floor(clip * clip) if usable else -1
+    squares = splat(np.float32(0))
+    for j in range(n):
+        row, word_row = rows + j * width, np.int64(integers[its_word + j]) * width
+        count = splat(np.float32(integers[its_count + j]))
+        for k in range(0, width, LANES):
+            said = count * load(background, word_row + k)
+            value = load(cell_weights, word_row + k) * (load(floats, row + k) - said)
+            store(floats, row + k, value)
+            squares = squares + value * value
+    norm = math.sqrt(np.float64(add_up(squares)))
+    finite = usable and norm < math.inf  # false for NaN
+    shrink = np.float32(clip / norm if finite and norm > clip else 1.0)
+    fits = False
+    for _ in range(TRIES if finite else 0):  # [check-residual] whole numbers only, added without rounding
+        factor = splat(shrink)
+        whole = splat(0.0)
+        for i in range(rows, rows + n * width, LANES):
+            cells = widen(truncate(load(floats, i) * factor))
+            whole = whole + cells * cells
+        if add_up(whole) <= limit:
+            fits = True
+            break
+        shrink *= np.float32(1.0 - 1e-5)
+    factor = splat(shrink)
+    for j in range(n):
+        word = np.int64(integers[its_word + j])
+        integers[word] = 0
+        if fits:
+            row, word_row = rows + j * width, word * width
+            for k in range(0, width, LANES):
+                cells = widen(truncate(load(floats, row + k) * factor))
+                store(out, word_row + k, load(out, word_row + k) + cells)
 
 
 @bare_kernel
@@ -63,12 +124,7 @@ def add_residuals(
 
     Unit ``m`` has the documents from ``first_document[m]`` to ``first_document[m + 1]``. ``table``, ``cell_weights``
     and ``background`` are flat, word × width, zero beyond the last topic; ``clip`` and the weights are in steps of the
-    grid. A contribution longer than ``clip`` in ℓ₂ is shrunk to it, and each cell is truncated towards zero.
-
-    What counts for the guarantee is the whole numbers that come out: their squares are added up, in float64, which is
-    exact up to 2^53 and cannot fall back below it, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
-    tries, or if anything is not finite (no comparison with it is true), it contributes nothing. The sums in ``out`` are
-    whole numbers too, exact as long as they stay below 2^53: units × clip.
+    grid. Clip and check are those of :func:`add_clipped`.
     """
     width = alpha.shape[0]
     n_words = table.shape[0] // width
@@ -80,8 +136,6 @@ def add_residuals(
     its_count = its_word + n_places
     seen_in = its_count + n_places
     turn = seen_in + n_places
-    usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
-    limit = math.floor(clip * clip) if usable else -1
     nothing, one, tiny = splat(np.float32(0)), np.float32(1), np.float32(1e-30)
 
     for unit in range(first, last):
@@ -129,36 +183,4 @@ def add_residuals(
                 for k in range(0, width, LANES):
                     store(floats, row + k, load(floats, row + k) + share * load(floats, k) * load(table, word_row + k))
 
-        squares = nothing
-        for j in range(n):
-            row, word_row = rows + j * width, np.int64(integers[its_word + j]) * width
-            count = splat(np.float32(integers[its_count + j]))
-            for k in range(0, width, LANES):
-                value = load(cell_weights, word_row + k) * (
-                    load(floats, row + k) - count * load(background, word_row + k)
-                )
-                store(floats, row + k, value)
-                squares = squares + value * value
-        norm = math.sqrt(np.float64(add_up(squares)))
-        finite = usable and norm < math.inf  # false for NaN
-        shrink = np.float32(clip / norm if finite and norm > clip else 1.0)
-        fits = False
-        for _ in range(TRIES if finite else 0):  # [check-residual] whole numbers only, added without rounding
-            factor = splat(shrink)
-            whole = splat(0.0)
-            for i in range(rows, rows + n * width, LANES):
-                cells = widen(truncate(load(floats, i) * factor))
-                whole = whole + cells * cells
-            if add_up(whole) <= limit:
-                fits = True
-                break
-            shrink *= np.float32(1.0 - 1e-5)
-        factor = splat(shrink)
-        for j in range(n):
-            word = np.int64(integers[its_word + j])
-            integers[word] = 0
-            if fits:
-                row, word_row = rows + j * width, word * width
-                for k in range(0, width, LANES):
-                    cells = widen(truncate(load(floats, row + k) * factor))
-                    store(out, word_row + k, load(out, word_row + k) + cells)
+        add_clipped(n, rows, its_word, its_count, width, cell_weights, background, clip, floats, integers, out)

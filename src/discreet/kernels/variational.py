@@ -19,9 +19,8 @@ import numpy as np
 
 from discreet._types import AnyArray, Float32Array, FloatArray, Int, Int32Array, IntArray
 from discreet.kernels.compile import bare_kernel, part
-from discreet.kernels.contributions import TRIES
-from discreet.kernels.lanes import LANES, add_up, load, splat, store, truncate, widen
-from discreet.kernels.residuals import LARGEST_CLIP
+from discreet.kernels.lanes import LANES, add_up, load, splat, store
+from discreet.kernels.residuals import add_clipped
 from discreet.kernels.slots import aligned
 
 FINE = float(2**32)
@@ -190,52 +189,18 @@ def add_variational(
     """Add the contributions of ``units[first]`` to ``units[last - 1]`` to ``out``, flat word × width.
 
     A unit contributes weight[w, k] · (Σ over its documents of count(w) · φ_wk − count(w) · background[w, k]). Clip,
-    grid and check are those of :func:`~discreet.kernels.residuals.add_residuals`: a contribution longer than ``clip``
-    in ℓ₂ is shrunk to it, each cell is truncated towards zero, the squares of these whole numbers are added without
-    rounding, and a unit whose sum exceeds ⌊clip²⌋ is shrunk again or, after a few tries or if anything is not finite,
-    contributes nothing.
+    grid and check are those of PrivateLDA, :func:`~discreet.kernels.residuals.add_clipped`.
     """
     width = alpha.shape[0]
     n_words = table.shape[0] // width
     n_places = (integers.shape[0] - n_words) // 4
     its_word, in_unit, rows = n_words, n_words + n_places, 2 * width
-    usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
-    limit = math.floor(clip * clip) if usable else -1
-    nothing = splat(np.float32(0))
     for m in range(first, last):
         unit = units[m]
         n: Int = 0
         for d in range(first_document[unit], first_document[unit + 1]):
             n, n_turns = _read_document(words, offsets[d], offsets[d + 1], n, n_words, width, floats, integers)
             _infer(n_turns, n_words, n_topics, n_steps, table, alpha, floats, integers)
-        squares = nothing
-        for j in range(n):
-            row, word_row = rows + j * width, np.int64(integers[its_word + j]) * width
-            count = splat(np.float32(integers[in_unit + j]))
-            for k in range(0, width, LANES):
-                said = count * load(background, word_row + k)
-                value = load(cell_weights, word_row + k) * (load(floats, row + k) - said)
-                store(floats, row + k, value)
-                squares = squares + value * value
-        norm = math.sqrt(np.float64(add_up(squares)))
-        finite = usable and norm < math.inf  # false for NaN
-        shrink = np.float32(clip / norm if finite and norm > clip else 1.0)
-        fits = False
-        for _ in range(TRIES if finite else 0):  # [check-variational] whole numbers only, added without rounding
-            factor = splat(shrink)
-            whole = splat(0.0)
-            for i in range(rows, rows + n * width, LANES):
-                cells = widen(truncate(load(floats, i) * factor))
-                whole = whole + cells * cells
-            if add_up(whole) <= limit:
-                fits = True
-                break
-            shrink *= np.float32(1.0 - 1e-5)
-        factor = splat(shrink)
-        for j in range(n):
-            word = np.int64(integers[its_word + j])
-            integers[word] = 0
-            if fits:
-                for k in range(0, width, LANES):
-                    cells = widen(truncate(load(floats, rows + j * width + k) * factor))
-                    store(out, word * width + k, load(out, word * width + k) + cells)
+        add_clipped(  # [check-variational]
+            n, rows, its_word, in_unit, width, cell_weights, background, clip, floats, integers, out
+        )
