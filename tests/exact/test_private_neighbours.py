@@ -28,11 +28,11 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from recorded import recorded
 
 from discreet.corpus import Corpus, lda_corpus
 from discreet.engines import rounds
 from discreet.engines.rounds import RoundEngine
-from discreet.mechanisms.release import release_sum
 from discreet.models import private, private_rounds
 from discreet.models.private import PrivateLDA
 from discreet.models.shrink import topics
@@ -62,18 +62,7 @@ def fit(
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
 
-    def release(cells, event, reservation, *, key, number, n_threads=1):
-        run.exact.append(cells.copy())
-        run.numbers.append(number)
-        run.events.append(event)
-        if answers is None:
-            noise = len(run.exact)  # a broken copy may ask for the same number twice: it shall get that far
-            noisy = release_sum(cells.copy(), event, reservation, key=key, number=noise, n_threads=n_threads)
-        else:
-            reservation.draw(event=event)
-            noisy = answers[len(run.noisy)].copy()
-        run.noisy.append(noisy.copy())
-        return noisy
+    release = recorded(run, answers)
 
     def coins(engine, number, threshold):
         run.coins.append(real_coins(engine, number, threshold))

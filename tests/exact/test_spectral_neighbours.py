@@ -14,11 +14,11 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from recorded import recorded
 
 from discreet.corpus import Corpus, lda_corpus
 from discreet.engines.moments import MomentEngine
 from discreet.kernels.moments import LARGEST_CLIP
-from discreet.mechanisms.release import release_sum
 from discreet.models import spectral, spectral_private
 from discreet.models.spectral import SpectralLDA
 from discreet.models.spectral_private import PrivateMoments, symmetric
@@ -44,18 +44,7 @@ def fit(corpus: Corpus, answers: list[np.ndarray] | None = None, training: type 
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
 
-    def release(cells, event, reservation, *, key, number, n_threads=1):
-        run.exact.append(cells.copy())
-        run.numbers.append(number)
-        run.events.append(event)
-        if answers is None:
-            noise = len(run.exact)  # a broken copy may ask for the same number twice: it shall get that far
-            noisy = release_sum(cells.copy(), event, reservation, key=key, number=noise, n_threads=n_threads)
-        else:
-            reservation.draw(event=event)
-            noisy = answers[len(run.noisy)].copy()
-        run.noisy.append(noisy.copy())
-        return noisy
+    release = recorded(run, answers)
 
     real = MomentEngine.triples
 

@@ -14,12 +14,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from recorded import recorded
 from test_private_neighbours import N_ROUNDS, N_TOPICS, Run, faults, levels, people
 
 from discreet.corpus import Corpus
 from discreet.engines import variational as engine_module
 from discreet.engines.variational import VariationalEngine
-from discreet.mechanisms.release import release_sum
 from discreet.models import private_rounds, variational, variational_rounds
 from discreet.models.variational import VariationalLDA
 from discreet.models.variational_rounds import PublishedRounds, VariationalRounds
@@ -35,18 +35,7 @@ def fit(corpus: Corpus, answers: list[np.ndarray] | None = None, training: type 
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
 
-    def release(cells, event, reservation, *, key, number, n_threads=1):
-        run.exact.append(cells.copy())
-        run.numbers.append(number)
-        run.events.append(event)
-        if answers is None:
-            noise = len(run.exact)  # a broken copy may ask for the same number twice: it shall get that far
-            noisy = release_sum(cells.copy(), event, reservation, key=key, number=noise, n_threads=n_threads)
-        else:
-            reservation.draw(event=event)
-            noisy = answers[len(run.noisy)].copy()
-        run.noisy.append(noisy.copy())
-        return noisy
+    release = recorded(run, answers)
 
     def coins(engine, number, threshold):
         run.coins.append(real_coins(engine, number, threshold))

@@ -12,7 +12,7 @@ import numpy as np
 from discreet._types import FloatArray
 from discreet.corpus import Corpus
 from discreet.experiments.data import unigram
-from discreet.experiments.experiment import Results, Setting
+from discreet.experiments.experiment import Results, Setting, Table
 from discreet.experiments.intervals import Check
 
 SOUND, PARK, PRIVATE, VARIATIONAL = "SpectralLDA, sound", "VI of Park et al.", "PrivateLDA", "VariationalLDA"
@@ -98,6 +98,16 @@ def quietly(work: Any, *arguments: Any, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return work(*arguments, **options)
+
+
+def seconds_table(rows: tuple[str, ...]) -> Table:
+    return Table(
+        "Processor seconds of a fit, all threads together",
+        "seconds",
+        rows,
+        "epsilon",
+        show=lambda row: row["method"] != UNIGRAM,
+    )
 
 
 # --- comparisons ------------------------------------------------------------------------------------------------------

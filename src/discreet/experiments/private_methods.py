@@ -18,6 +18,7 @@ from discreet.experiments.methods import (
     epsilons_of,
     fitted,
     ratios,
+    seconds_table,
     settings_of,
 )
 
@@ -102,13 +103,7 @@ METHODS = Experiment(
         Table("The same over that of LDA", "perplexity", ("method",), "epsilon", over=gibbs),
         Table("NPMI coherence of the ten best words", "npmi", ("method",), "epsilon"),
         Table("Topics found, of 20", "n_found", ("method",), "epsilon", show=lambda row: row["method"] != UNIGRAM),
-        Table(
-            "Processor seconds of a fit, all threads together",
-            "seconds",
-            ("method",),
-            "epsilon",
-            show=lambda row: row["method"] != UNIGRAM,
-        ),
+        seconds_table(("method",)),
     ),
     plots=(
         Plot(

@@ -22,6 +22,7 @@ from discreet.experiments.methods import (
     epsilons_of,
     fitted,
     ratios,
+    seconds_table,
     settings_of,
 )
 from discreet.experiments.spectral_moments import DELTA, SOURCE, TOPIC_PRIOR, Truth, draw
@@ -156,13 +157,7 @@ FIGURE_2 = Experiment(
             "epsilon",
         ),
         Table("Topics found", "n_found", ROWS, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED)),
-        Table(
-            "Processor seconds of a fit, all threads together",
-            "seconds",
-            ROWS,
-            "epsilon",
-            show=lambda row: row["method"] != UNIGRAM,
-        ),
+        seconds_table(ROWS),
     ),
     plots=(
         Plot(

@@ -23,6 +23,7 @@ from discreet.experiments.methods import (
     epsilons_of,
     fitted,
     ratios,
+    seconds_table,
     settings_of,
     short,
 )
@@ -119,13 +120,7 @@ FIGURE_4 = Experiment(
     tables=(
         Table("Completion perplexity on held-out documents", "perplexity", ROWS, "epsilon"),
         Table("Topics found", "n_found", ROWS, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED)),
-        Table(
-            "Processor seconds of a fit, all threads together",
-            "seconds",
-            ROWS,
-            "epsilon",
-            show=lambda row: row["method"] != UNIGRAM,
-        ),
+        seconds_table(ROWS),
     ),
     plots=(
         Plot(
