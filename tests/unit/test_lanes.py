@@ -25,6 +25,7 @@ from discreet.kernels.lanes import (
     truncate,
     unit_interval,
     where,
+    whole_32,
     whole_53,
     widen,
 )
@@ -80,6 +81,11 @@ def double_operations(f, u, start, out):
     store(out, start + 112, gather(out, start, load(u, start + 2 * LANES)))
     store(out, start + 128, where(passed(a, b, splat(out[start + 16])), a, b))
     store(out, start + 144, splat(add_up(b)))
+
+
+@njit
+def in_32_bits(f, out):
+    store(out, 0, whole_32(load(f, 0)))
 
 
 @njit
@@ -207,3 +213,12 @@ def test_wrong_types_do_not_compile():
         by_a_variable(u, 3, u)
     with pytest.raises((TypingError, KeyError)):
         long_whole_numbers(np.zeros(LANES, np.int64), np.zeros(LANES, np.int64))
+
+
+def test_whole_numbers_with_a_sign_fit_32_bits():
+    whole = np.float32([0, -0.0, 1, -1, 7, -7, 2**24 + 2, -(2**24) - 2, 2**26, -(2**26), 2**30, -(2**30), 3, -3, 5, -5])
+    compiled, python = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
+    in_32_bits(whole, compiled)
+    in_32_bits.py_func(whole, python)
+    assert_array_equal(compiled.view(np.int32), whole.astype(np.int64))
+    assert_array_equal(python, compiled)

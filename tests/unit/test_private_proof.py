@@ -17,6 +17,7 @@ PROVED = [
         "models/checkpoint.py",
         "models/private_input.py",
         "engines/rounds.py",
+        "engines/sums.py",
         "kernels/contributions.py",
         "kernels/residuals.py",
         "mechanisms/release.py",

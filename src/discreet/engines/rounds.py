@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from discreet._types import (
     UInt32Array,
 )
 from discreet.corpus.corpus import Corpus
+from discreet.engines.sums import Sums
 from discreet.engines.workers import Workers, shares
 from discreet.kernels.contributions import (
     add_contributions,
@@ -78,6 +79,7 @@ class RoundEngine:
             self.words, self.topics = self.words[kept], self.topics[kept]
             self.offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
         self._lengths = np.diff(self.offsets)
+        self._per_unit = np.diff(self.first_document)
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
         self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
@@ -154,8 +156,9 @@ class RoundEngine:
         batch = self._batch(included)
         samples = np.empty((n_samples, batch.offsets[-1]), np.uint16)
         tallies = [contribution_scratch(self.n_words, self.width, n_samples * batch.longest) for _ in self._scratch]
+        parts = [np.zeros(self.n_words * self.width, np.int64) for _ in self._scratch]
 
-        def contribute(thread: int, piece: int, out: IntArray) -> None:
+        def contribute(thread: int, piece: int) -> None:
             first, last = batch.cuts[piece], batch.cuts[piece + 1]
             add_contributions(
                 batch.words,
@@ -167,10 +170,11 @@ class RoundEngine:
                 word_weights,
                 clip,
                 tallies[thread],
-                out,
+                parts[thread],
             )
 
-        return self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute, samples)
+        self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute, samples)
+        return np.asarray(sum(parts))
 
     def residuals(
         self,
@@ -187,26 +191,19 @@ class RoundEngine:
         batch = self._batch(included)
         n_places = min(batch.longest, self.n_words)
         scratch = [residual_scratch(self.n_words, self.width, n_places) for _ in self._scratch]
-        alpha32 = self._row(alpha)
+        sums = [Sums(self.n_words * self.width, clip) for _ in self._scratch]
+        # [unit-residual] all documents of a unit are clipped as one
+        documents = (batch.words, batch.topics, batch.offsets, batch.first_document)
+        tables = (weights, self._row(alpha), cell_weights, background)
 
-        def contribute(thread: int, piece: int, out: FloatArray) -> None:
-            add_residuals(
-                batch.words,
-                batch.topics,
-                batch.offsets,
-                batch.first_document,  # [unit-residual] all documents of a unit are clipped as one
-                batch.cuts[piece],
-                batch.cuts[piece + 1],
-                weights,
-                alpha32,
-                cell_weights,
-                background,
-                clip,
-                *scratch[thread],
-                out,
-            )
+        def contribute(thread: int, piece: int) -> None:
+            def add(first: int, last: int, out: UInt32Array) -> None:
+                add_residuals(*documents, first, last, *tables, clip, *scratch[thread], out)
 
-        return self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute, dtype=np.float64)
+            sums[thread].add(add, batch.cuts[piece], batch.cuts[piece + 1])
+
+        self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute)
+        return np.asarray(sum(part.total for part in sums))
 
     def _row(self, alpha: FloatArray) -> Float32Array:
         alpha32 = aligned(self.width, np.float32)
@@ -224,16 +221,14 @@ class RoundEngine:
         self,
         batch: _Batch,
         sweeps: list[_Sweep],
-        contribute: Callable[[int, int, Any], None],
+        contribute: Callable[[int, int], None],
         samples: UInt16Array | None = None,
-        dtype: type = np.int64,
-    ) -> IntArray:
+    ) -> None:
         """Copy, sweep, keep, contribute, piece by piece: units do not see each other, so no step waits for others.
 
         ``samples`` is filled with the topics after each of the last sweeps.
         """
         n_samples = 0 if samples is None else len(samples)
-        parts = [aligned(self.n_words * self.width, dtype) for _ in self._scratch]
 
         def work(thread: int, piece: int) -> None:
             start, stop = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]
@@ -248,20 +243,17 @@ class RoundEngine:
                 if samples is not None and left < n_samples:
                     samples[n_samples - 1 - left, tokens] = batch.topics[tokens]
             keep_topics(batch.topics, batch.starts, batch.offsets, start, stop, self.topics)
-            contribute(thread, piece, parts[thread])
+            contribute(thread, piece)
 
         self._workers.share(work, len(batch.cuts) - 1)
-        for part in parts[1:]:
-            parts[0] += part
-        return np.asarray(parts[0], np.int64)
 
     def _batch(self, included: BoolArray) -> _Batch:
         """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""
-        per_unit = np.diff(self.first_document)
-        chosen = np.flatnonzero(included if len(per_unit) == len(self._lengths) else np.repeat(included, per_unit))
+        one_each = len(self._per_unit) == len(self._lengths)
+        chosen = np.flatnonzero(included if one_each else np.repeat(included, self._per_unit))
         offsets = np.concatenate([[0], np.cumsum(self._lengths[chosen])])
         offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
-        first_document = np.concatenate([[0], np.cumsum(per_unit[included])])
+        first_document = np.concatenate([[0], np.cumsum(self._per_unit[included])])
         ends = offsets[first_document]
         cuts = np.searchsorted(ends[1:], ends[-1] * shares(self.n_threads), side="left")
         cuts[0], cuts[-1] = 0, len(ends) - 1

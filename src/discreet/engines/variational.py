@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray
+from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt32Array
 from discreet.engines.rounds import RoundEngine
+from discreet.engines.sums import Sums
 from discreet.engines.workers import shares
 from discreet.kernels.slots import aligned
 from discreet.kernels.variational import FINE, add_expected, add_variational, variational_scratch
@@ -38,30 +39,20 @@ class VariationalEngine(RoundEngine):
         """
         units = np.flatnonzero(included)
         scratch = self._places(units, self.first_document, np.float32)
-        parts = [aligned(self.n_words * self.width, np.float64) for _ in scratch]
-        row = self._row(alpha)
+        sums = [Sums(self.n_words * self.width, clip) for _ in scratch]
+        # [unit-variational] all documents of a unit are clipped as one
+        documents = (self.words, self.offsets, self.first_document, units)
+        # [local-variational] its own tokens, α and the tables of the round
+        tables = (weights, self._row(alpha), cell_weights, background)
 
         def work(thread: int, first: int, last: int) -> None:
-            add_variational(
-                self.words,  # [local-variational] its own tokens, α and the table of the round
-                self.offsets,
-                self.first_document,  # [unit-variational] all documents of a unit are clipped as one
-                units,
-                first,
-                last,
-                self.n_topics,
-                n_sweeps,
-                weights,
-                row,
-                cell_weights,
-                background,
-                clip,
-                *scratch[thread],
-                parts[thread],
-            )
+            def add(first: int, last: int, out: UInt32Array) -> None:
+                add_variational(*documents, first, last, self.n_topics, n_sweeps, *tables, clip, *scratch[thread], out)
+
+            sums[thread].add(add, first, last)
 
         self._share(units, self.first_document, work)
-        return np.asarray(sum(parts), np.int64)
+        return np.asarray(sum(part.total for part in sums))
 
     def expected(self, included: BoolArray, weights: FloatArray, alpha: FloatArray, *, n_steps: int) -> FloatArray:
         """The expected counts of the included units, added up exactly, flat word × width. Private, and stays so."""

@@ -231,6 +231,16 @@ def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
     return builder.fpext(lanes, _f64x16.llvm)
 
 
+def whole_32(lanes: F32Lanes) -> U32Lanes:
+    """Whole numbers of size below 2^31 in 32 bits, the negative ones as two's complement."""
+    return lanes.astype(np.int32).view(np.uint32)
+
+
+@_compiled(whole_32, lambda lanes: _u32x16(lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    return builder.fptosi(lanes, _u32x16.llvm)
+
+
 def add_up(lanes: Any) -> Any:
     """The sum of all lanes: the upper half is added to the lower, four times."""
     for half in (8, 4, 2, 1):

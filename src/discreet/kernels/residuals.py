@@ -19,10 +19,10 @@ import math
 
 import numpy as np
 
-from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt16Array
-from discreet.kernels.compile import bare_kernel, part
+from discreet._types import AnyArray, Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array
+from discreet.kernels.compile import at, bare_kernel, part
 from discreet.kernels.contributions import TRIES
-from discreet.kernels.lanes import LANES, add_up, load, prefetch, splat, store, truncate, widen
+from discreet.kernels.lanes import LANES, add_up, load, prefetch, splat, store, truncate, whole_32, widen
 from discreet.kernels.slots import aligned
 
 LARGEST_CLIP = float(2**26)
@@ -43,39 +43,68 @@ def residual_scratch(n_words: Int, width: Int, n_places: Int) -> tuple[Float32Ar
 
 
 @part
+def add_document(
+    n_turns: Int,
+    rows: Int,
+    given: Int,
+    shares: Int,
+    its_word: Int,
+    turn: Int,
+    width: Int,
+    table: AnyArray,
+    floats: AnyArray,
+    integers: Int32Array,
+) -> None:
+    """Add the expected counts of a document's ``n_turns`` words to their rows: a share of the topics that the document
+    is given, from ``given`` on, times the table. The places of its words lie in ``integers`` from ``turn`` on."""
+    for j in range(n_turns):
+        place = np.int64(integers[at(turn + j)])
+        row, word_row = rows + place * width, np.int64(integers[at(its_word + place)]) * width
+        share = splat(floats[at(shares + place)])
+        floats[at(shares + place)] = 0.0
+        for k in range(0, width, LANES):
+            store(floats, row + k, load(floats, row + k) + share * load(floats, given + k) * load(table, word_row + k))
+
+
+@part
 def add_clipped(
     n: Int,
     rows: Int,
+    given: Int,
+    shares: Int,
     its_word: Int,
     its_count: Int,
     width: Int,
+    table: Float32Array,
     cell_weights: Float32Array,
     background: Float32Array,
     clip: float,
     floats: Float32Array,
     integers: Int32Array,
-    out: FloatArray,
+    out: UInt32Array,
 ) -> None:
     """Add the contribution of one unit of ``n`` words to ``out``, and take their places away from them.
 
-    Its expected counts lie in ``floats`` from ``rows`` on, a row for each word; ``integers`` has the words, and how
-    often it has them, from ``its_word`` and ``its_count`` on. A contribution longer than ``clip`` in ℓ₂ is shrunk to
-    it, and each cell is truncated towards zero.
+    The expected counts of the word at place j are a row of ``floats``, from ``rows`` on, and what its last document
+    adds to it: a share, ``floats[shares + j]``, of the topics that this document is given, from ``given`` on, times the
+    table. ``integers`` has the words, and how often the unit has them, from ``its_word`` and ``its_count`` on. A
+    contribution longer than ``clip`` in ℓ₂ is shrunk to it, and each cell is truncated towards zero.
 
     What counts for the guarantee is the whole numbers that come out: their squares are added up, in float64, which is
     exact up to 2^53 and cannot fall back below it, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
     tries, or if anything is not finite (no comparison with it is true), it contributes nothing. The sums in ``out`` are
-    whole numbers too, exact as long as they stay below 2^53: units × clip.
+    32-bit whole numbers, the negative ones as two's complement: the caller empties them before units × clip reaches
+    2^31 (``engines/sums.py``).
     """
     usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
     limit = math.floor(clip * clip) if usable else -1
     squares = splat(np.float32(0))
     for j in range(n):
-        row, word_row = rows + j * width, np.int64(integers[its_word + j]) * width
-        count = splat(np.float32(integers[its_count + j]))
+        row, word_row = rows + j * width, np.int64(integers[at(its_word + j)]) * width
+        count, share = splat(np.float32(integers[at(its_count + j)])), splat(floats[at(shares + j)])
         for k in range(0, width, LANES):
-            said = count * load(background, word_row + k)
-            value = load(cell_weights, word_row + k) * (load(floats, row + k) - said)
+            expected = load(floats, row + k) + share * load(floats, given + k) * load(table, word_row + k)
+            value = load(cell_weights, word_row + k) * (expected - count * load(background, word_row + k))
             store(floats, row + k, value)
             squares = squares + value * value
     norm = math.sqrt(np.float64(add_up(squares)))
@@ -86,21 +115,21 @@ def add_clipped(
         factor = splat(shrink)
         whole = splat(0.0)
         for i in range(rows, rows + n * width, LANES):
-            cells = widen(truncate(load(floats, i) * factor))
-            whole = whole + cells * cells
+            cells = truncate(load(floats, i) * factor)
+            store(floats, i, cells)
+            exact = widen(cells)
+            whole = whole + exact * exact
         if add_up(whole) <= limit:
             fits = True
             break
-        shrink *= np.float32(1.0 - 1e-5)
-    factor = splat(shrink)
+        shrink = np.float32(1.0 - 1e-5)
     for j in range(n):
-        word = np.int64(integers[its_word + j])
-        integers[word] = 0
+        word = np.int64(integers[at(its_word + j)])
+        integers[at(word)] = 0
         if fits:
             row, word_row = rows + j * width, word * width
             for k in range(0, width, LANES):
-                cells = widen(truncate(load(floats, row + k) * factor))
-                store(out, word_row + k, load(out, word_row + k) + cells)
+                store(out, word_row + k, load(out, word_row + k) + whole_32(load(floats, row + k)))
 
 
 @bare_kernel
@@ -118,13 +147,13 @@ def add_residuals(
     clip: float,
     floats: Float32Array,
     integers: Int32Array,
-    out: FloatArray,
+    out: UInt32Array,
 ) -> None:
     """Add the contributions of units ``first`` to ``last - 1`` to ``out``, flat word × width.
 
     Unit ``m`` has the documents from ``first_document[m]`` to ``first_document[m + 1]``. ``table``, ``cell_weights``
     and ``background`` are flat, word × width, zero beyond the last topic; ``clip`` and the weights are in steps of the
-    grid. Clip and check are those of :func:`add_clipped`.
+    grid. Clip, check and sums are those of :func:`add_clipped`.
     """
     width = alpha.shape[0]
     n_words = table.shape[0] // width
@@ -144,43 +173,38 @@ def add_residuals(
             for k in range(0, width, LANES):
                 store(floats, k, load(alpha, k))
             for i in range(offsets[d], offsets[d + 1]):
-                floats[topics[i]] += one
+                floats[at(topics[at(i)])] += one
             n_turns = 0
             for i in range(offsets[d], offsets[d + 1]):
-                word, topic = np.int64(words[i]), np.int64(topics[i])
-                place = np.int64(integers[word]) - 1
+                word, topic = np.int64(words[at(i)]), np.int64(topics[at(i)])
+                place = np.int64(integers[at(word)]) - 1
                 if place < 0:
                     place = np.int64(n)
                     n += 1
-                    integers[word] = n
-                    integers[its_word + place] = word
-                    integers[its_count + place] = 0
-                    integers[seen_in + place] = -1
+                    integers[at(word)] = n
+                    integers[at(its_word + place)] = word
+                    integers[at(its_count + place)] = 0
+                    integers[at(seen_in + place)] = -1
+                    floats[at(inverses + place)] = np.float32(0)
                     for k in range(0, width, LANES):
                         store(floats, rows + place * width + k, nothing)
                         prefetch(cell_weights, word * width + k)  # when the unit has been read, they are here
                         prefetch(background, word * width + k)
                         prefetch(out, word * width + k)
-                        prefetch(out, word * width + k + LANES // 2)
-                if integers[seen_in + place] != d:
-                    integers[seen_in + place] = d
-                    integers[turn + n_turns] = place
+                if integers[at(seen_in + place)] != d:
+                    integers[at(seen_in + place)] = d
+                    integers[at(turn + n_turns)] = place
                     n_turns += 1
                     total = nothing
                     for k in range(0, width, LANES):
                         total = total + load(floats, k) * load(table, word * width + k)
-                    floats[totals + place] = add_up(total)
-                    floats[inverses + place] = np.float32(0)
-                integers[its_count + place] += 1
-                own = table[word * width + topic]  # what the token itself adds to the total
-                inverse = one / max(floats[totals + place] - own, tiny)
-                floats[inverses + place] += inverse
-                floats[rows + place * width + topic] -= own * inverse
-            for j in range(n_turns):
-                place = np.int64(integers[turn + j])
-                row, word_row = rows + place * width, np.int64(integers[its_word + place]) * width
-                share = splat(floats[inverses + place])
-                for k in range(0, width, LANES):
-                    store(floats, row + k, load(floats, row + k) + share * load(floats, k) * load(table, word_row + k))
-
-        add_clipped(n, rows, its_word, its_count, width, cell_weights, background, clip, floats, integers, out)
+                    floats[at(totals + place)] = add_up(total)
+                integers[at(its_count + place)] += 1
+                own = table[at(word * width + topic)]  # what the token itself adds to the total
+                inverse = one / max(floats[at(totals + place)] - own, tiny)
+                floats[at(inverses + place)] += inverse
+                floats[at(rows + place * width + topic)] -= own * inverse
+            if d + 1 < first_document[unit + 1]:  # the last is added as it is clipped
+                add_document(n_turns, rows, 0, inverses, its_word, turn, width, table, floats, integers)
+        places = (n, rows, 0, inverses, its_word, its_count, width)
+        add_clipped(*places, table, cell_weights, background, clip, floats, integers, out)

@@ -17,10 +17,10 @@ import math
 
 import numpy as np
 
-from discreet._types import AnyArray, Float32Array, FloatArray, Int, Int32Array, IntArray
-from discreet.kernels.compile import bare_kernel, part
+from discreet._types import AnyArray, Float32Array, FloatArray, Int, Int32Array, IntArray, UInt32Array
+from discreet.kernels.compile import at, bare_kernel, part
 from discreet.kernels.lanes import LANES, add_up, load, splat, store
-from discreet.kernels.residuals import add_clipped
+from discreet.kernels.residuals import add_clipped, add_document
 from discreet.kernels.slots import aligned
 
 FINE = float(2**32)
@@ -33,7 +33,7 @@ TINY = 1e-30
 def variational_scratch(n_words: Int, width: Int, n_places: Int, dtype: type) -> tuple[AnyArray, Int32Array]:
     """Working memory of one thread, for units of up to ``n_places`` different words.
 
-    Floats: γ and exp(ψ(γ)) of a document, for each place its row, then for each turn the word's count by its weight.
+    Floats: γ and exp(ψ(γ)) of a document, for each place its row, then the word's count by its weight.
     Integers: the place of each word (0: none yet), then for each place its word, its count in the unit, its count in
     the document, and for each turn the place whose it is.
     """
@@ -68,22 +68,23 @@ def _read_document(
     nothing = splat(floats.dtype.type(0))
     n_turns = 0
     for i in range(start, stop):
-        word = np.int64(words[i])
-        place = np.int64(integers[word]) - 1
+        word = np.int64(words[at(i)])
+        place = np.int64(integers[at(word)]) - 1
         if place < 0:
             place = np.int64(n)
             n += 1
-            integers[word] = n
-            integers[its_word + place] = word
-            integers[in_unit + place] = 0
-            integers[in_document + place] = 0
+            integers[at(word)] = n
+            integers[at(its_word + place)] = word
+            integers[at(in_unit + place)] = 0
+            integers[at(in_document + place)] = 0
+            floats[at((2 + n_places) * width + place)] = 0.0
             for k in range(0, width, LANES):
                 store(floats, (2 + place) * width + k, nothing)
-        if integers[in_document + place] == 0:
-            integers[turn + n_turns] = place
+        if integers[at(in_document + place)] == 0:
+            integers[at(turn + n_turns)] = place
             n_turns += 1
-        integers[in_document + place] += 1
-        integers[in_unit + place] += 1
+        integers[at(in_document + place)] += 1
+        integers[at(in_unit + place)] += 1
     return n, n_turns
 
 
@@ -98,42 +99,40 @@ def _infer(
     floats: AnyArray,
     integers: Int32Array,
 ) -> None:
-    """γ of the document that was read, after ``n_steps`` steps from an even one; then its expected counts are added to
-    the rows of its words. (A γ kept from an earlier round, under noisier topics, made worse topics.)"""
+    """γ of the document that was read, after ``n_steps`` steps from an even one, and the shares of its words.
+
+    count(w) · φ_wk is share(w) · exp(ψ(γ_k)) · table[w, k]. (A γ kept from an earlier round, under noisier topics, made
+    worse topics.)"""
     width = alpha.shape[0]
     n_places = (integers.shape[0] - n_words) // 4
     its_word, in_document, turn = n_words, n_words + 2 * n_places, n_words + 3 * n_places
-    theta, rows = width, 2 * width
-    shares = rows + n_places * width
+    theta, shares = width, (2 + n_places) * width
     tiny = floats.dtype.type(TINY)
     nothing = splat(floats.dtype.type(0))
     for k in range(n_topics):
-        floats[k] = 1.0
-    for step in range(n_steps + 1):  # the last is for the rows
+        floats[at(k)] = 1.0
+    for step in range(n_steps + 1):  # the last is for the shares
         for k in range(n_topics):
-            floats[theta + k] = exp_digamma(np.float64(floats[k]))
+            floats[at(theta + k)] = exp_digamma(np.float64(floats[at(k)]))
         for j in range(n_turns):
-            place = np.int64(integers[turn + j])
-            row = np.int64(integers[its_word + place]) * width
+            place = np.int64(integers[at(turn + j)])
+            row = np.int64(integers[at(its_word + place)]) * width
             total = nothing
             for k in range(0, width, LANES):
                 total = total + load(floats, theta + k) * load(table, row + k)
-            floats[shares + j] = np.float64(integers[in_document + place]) / np.float64(max(add_up(total), tiny))
+            count = np.float64(integers[at(in_document + place)])
+            floats[at(shares + place)] = count / np.float64(max(add_up(total), tiny))
         if step == n_steps:
             break
         for k in range(0, width, LANES):
             counts = nothing
             for j in range(n_turns):
-                row = np.int64(integers[its_word + np.int64(integers[turn + j])]) * width
-                counts = counts + splat(floats[shares + j]) * load(table, row + k)
+                place = np.int64(integers[at(turn + j)])
+                row = np.int64(integers[at(its_word + place)]) * width
+                counts = counts + splat(floats[at(shares + place)]) * load(table, row + k)
             store(floats, k, load(alpha, k) + load(floats, theta + k) * counts)
     for j in range(n_turns):
-        place = np.int64(integers[turn + j])
-        row, mine = np.int64(integers[its_word + place]) * width, rows + place * width
-        share = splat(floats[shares + j])
-        for k in range(0, width, LANES):
-            store(floats, mine + k, load(floats, mine + k) + share * load(floats, theta + k) * load(table, row + k))
-        integers[in_document + place] = 0
+        integers[at(in_document + np.int64(integers[at(turn + j)]))] = 0
 
 
 @bare_kernel
@@ -156,10 +155,13 @@ def add_expected(
     In steps of 1/`FINE` of a token, rounded. Nothing is clipped: for the form that promises nothing."""
     width = alpha.shape[0]
     n_words = table.shape[0] // width
+    n_places = (integers.shape[0] - n_words) // 4
+    shares, turn = (2 + n_places) * width, n_words + 3 * n_places
     for j in range(first, last):
         d = documents[j]
         n, n_turns = _read_document(words, offsets[d], offsets[d + 1], 0, n_words, width, floats, integers)
         _infer(n_turns, n_words, n_topics, n_steps, table, alpha, floats, integers)
+        add_document(n_turns, 2 * width, width, shares, n_words, turn, width, table, floats, integers)
         for place in range(n):
             word = np.int64(integers[n_words + place])
             integers[word] = 0
@@ -184,7 +186,7 @@ def add_variational(
     clip: float,
     floats: Float32Array,
     integers: Int32Array,
-    out: FloatArray,
+    out: UInt32Array,
 ) -> None:
     """Add the contributions of ``units[first]`` to ``units[last - 1]`` to ``out``, flat word × width.
 
@@ -194,13 +196,15 @@ def add_variational(
     width = alpha.shape[0]
     n_words = table.shape[0] // width
     n_places = (integers.shape[0] - n_words) // 4
-    its_word, in_unit, rows = n_words, n_words + n_places, 2 * width
+    its_word, in_unit, turn = n_words, n_words + n_places, n_words + 3 * n_places
+    rows, shares = 2 * width, (2 + n_places) * width
     for m in range(first, last):
         unit = units[m]
         n: Int = 0
         for d in range(first_document[unit], first_document[unit + 1]):
             n, n_turns = _read_document(words, offsets[d], offsets[d + 1], n, n_words, width, floats, integers)
             _infer(n_turns, n_words, n_topics, n_steps, table, alpha, floats, integers)
-        add_clipped(  # [check-variational]
-            n, rows, its_word, in_unit, width, cell_weights, background, clip, floats, integers, out
-        )
+            if d + 1 < first_document[unit + 1]:  # the last is added as it is clipped
+                add_document(n_turns, rows, width, shares, its_word, turn, width, table, floats, integers)
+        places = (n, rows, width, shares, its_word, in_unit, width)
+        add_clipped(*places, table, cell_weights, background, clip, floats, integers, out)  # [check-variational]
