@@ -79,7 +79,6 @@ class RoundEngine:
             self.words, self.topics = self.words[kept], self.topics[kept]
             self.offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
         self._lengths = np.diff(self.offsets)
-        self._per_unit = np.diff(self.first_document)
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
         self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
@@ -249,11 +248,15 @@ class RoundEngine:
 
     def _batch(self, included: BoolArray) -> _Batch:
         """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""
-        one_each = len(self._per_unit) == len(self._lengths)
-        chosen = np.flatnonzero(included if one_each else np.repeat(included, self._per_unit))
+        if len(self.first_document) == len(self.offsets):  # a document each
+            chosen = np.flatnonzero(included)
+            first_document = np.arange(len(chosen) + 1)
+        else:
+            per_unit = np.diff(self.first_document)
+            chosen = np.flatnonzero(np.repeat(included, per_unit))
+            first_document = np.concatenate([[0], np.cumsum(per_unit[included])])
         offsets = np.concatenate([[0], np.cumsum(self._lengths[chosen])])
         offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
-        first_document = np.concatenate([[0], np.cumsum(self._per_unit[included])])
         ends = offsets[first_document]
         cuts = np.searchsorted(ends[1:], ends[-1] * shares(self.n_threads), side="left")
         cuts[0], cuts[-1] = 0, len(ends) - 1
