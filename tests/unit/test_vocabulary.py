@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-import discreet
 from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
 from discreet.kernels.vocabulary import add_weights, distinct_words
@@ -21,21 +18,7 @@ from discreet.privacy.accounting import epsilon
 from discreet.privacy.events import Entry, ThresholdedVocabulary, VocabularyRound
 from discreet.privacy.ledger import Reservation
 
-HOME = Path(discreet.__file__).parent
-PROOF = HOME / "mechanisms/vocabulary.proof.md"
-PROVED = [HOME / name for name in ("mechanisms/vocabulary.py", "kernels/vocabulary.py", "models/vectorizer.py")]
-
 methods = pytest.mark.parametrize("method", ["plain", "rounds"])
-
-
-def test_each_tag_of_the_proof_is_one_line_of_the_code() -> None:
-    claimed = re.findall(r"`\[([a-z-]+)\]`", PROOF.read_text("utf-8"))
-    claimed = [tag for tag in claimed if tag != "tag"]
-    there = [tag for path in PROVED for tag in re.findall(r"# \[([a-z-]+)\]", path.read_text("utf-8"))]
-    assert len(there) == len(set(there)) >= 11
-    assert set(claimed) == set(there)
-    for path in PROVED:
-        assert path.name in PROOF.read_text("utf-8")
 
 
 # --- the plan --------------------------------------------------------------------------------------------------------
