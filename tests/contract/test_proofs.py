@@ -57,7 +57,7 @@ VARIATIONAL = (
     "kernels/variational.py",
 )
 PROOFS = {
-    "models/private": Proof(PRIVATE, least=12),
+    "models/private": Proof(PRIVATE, named=("models/unit_fit.py",), least=12),
     "models/spectral": Proof(SPECTRAL, least=12),
     "models/variational": Proof(VARIATIONAL),
     "models/subsampled": Proof(("models/subsampled.py", "models/subsampled_rounds.py")),

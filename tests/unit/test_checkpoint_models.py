@@ -1,4 +1,4 @@
-"""SubsampledLDA and HybridLDA with a checkpoint: what PrivateLDA promises of one, they promise too."""
+"""SubsampledLDA, VariationalLDA and HybridLDA with a checkpoint: what PrivateLDA promises of one, they promise too."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import time
 import numpy as np
 import pytest
 
-from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA
+from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA, VariationalLDA
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import lda_corpus
-from discreet.models import hybrid, subsampled_rounds
+from discreet.models import hybrid, private_rounds, subsampled_rounds
 from discreet.privacy import accounting
 
 pytestmark = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
@@ -30,13 +30,22 @@ def subsampled(folder, **changes):
     return SubsampledLDA(3, **{**given, **changes})
 
 
+def variational(folder, **changes):
+    given = {"epsilon": 4.0, "n_rounds": 12, "n_threads": 1, "checkpoint": folder, "checkpoint_every": 4}
+    return VariationalLDA(3, **{**given, **changes})
+
+
 def hybrid_model(folder, **changes):
     parts = {"epsilon_laplace": 1.0, "epsilon_inherent": 2.0}
     given = {**parts, "n_sweeps": 12, "n_threads": 1, "checkpoint": folder, "checkpoint_every": 4}
     return HybridLDA(3, **{**given, **changes})
 
 
-MODELS = {"subsampled": (subsampled, "document", subsampled_rounds), "hybrid": (hybrid_model, "word", hybrid)}
+MODELS = {
+    "subsampled": (subsampled, "document", subsampled_rounds),
+    "variational": (variational, "document", private_rounds),  # its rounds are PrivateLDA's
+    "hybrid": (hybrid_model, "word", hybrid),
+}
 every_model = pytest.mark.parametrize(("model", "unit", "module"), MODELS.values(), ids=MODELS)
 ROUND = ("topic counts", "topic of the word, drawn")
 
@@ -115,7 +124,8 @@ def test_no_noise_is_drawn_twice(tmp_path, monkeypatch, model, unit, module, see
         model(tmp_path / "c", random_state=seed).fit(CORPUS)
 
     twice()
-    assert len(drawn) == 7 + 8 + (unit == "word")
+    once = {subsampled_rounds: 0, private_rounds: 2, hybrid: 1}[module]  # releases before the rounds, or after
+    assert len(drawn) == 7 + 8 + once
     assert len(set(drawn)) == len(drawn)
     if seed is not None:
         monkeypatch.setattr(Key, "renewed", lambda key, number: key)  # broken: the key goes on
@@ -193,8 +203,9 @@ def test_what_cannot_be_resumed_is_refused(tmp_path, model, unit, module):
             model(tmp_path / "c", **change).fit(CORPUS)
     with pytest.raises(InputError, match="does not outlive"):
         model(tmp_path / "d", ledger=Ledger(unit=unit)).fit(CORPUS)
-    with pytest.raises(InputError, match="as_published=True cannot be resumed"):
-        model(tmp_path / "d", as_published=True).fit(CORPUS)
+    published = {"plain": True, "clip": 4.0} if module is private_rounds else {"as_published": True}
+    with pytest.raises(InputError, match=r"can(not)? be resumed"):
+        model(tmp_path / "d", **published).fit(CORPUS)
     budget = BudgetFile.create(tmp_path / "b", 0.5, 1e-6, unit)
     with pytest.raises(BudgetExceeded):
         model(tmp_path / "d", ledger=Ledger(file=budget)).fit(CORPUS)

@@ -103,7 +103,7 @@ METHODS = {
     "variational": Method(
         VARIATIONAL,
         needs=("epsilon",),
-        takes=("delta", "budget", "units", "beta"),
+        takes=("delta", "budget", "units", "checkpoint", "beta"),
         users=True,
         selects_words=True,
         plain=Method(VARIATIONAL, takes=("beta",), private=False),

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from discreet._random import Key
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
-from discreet.models.checkpoint import Payment, open_checkpoint, reopened
 from discreet.models.loop import Callback, run_sweeps
-from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.private_plan import Plan
 from discreet.models.private_rounds import Rounds
-from discreet.models.promise import open_ledger, proven
+from discreet.models.unit_fit import UnitFit
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
 
 
@@ -144,29 +139,14 @@ class PrivateLDA(TopicModel):
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True)
-        assumptions = check_vocabulary(corpus) + (() if self.n_units is None else ("n_units is public",))
-        groups = check_groups(groups, corpus)
-        unit = Unit.DOCUMENT if groups is None else Unit.USER
-        ledger = open_ledger(self, unit)
-        words = vocabulary_cost(corpus, unit)
-        key = Key.open(self.random_state)
-        plan = self._plan(corpus.n_words, words.entries)
-        checkpoint = open_checkpoint(self, corpus, groups, plan.entries)
-        if checkpoint is not None and checkpoint.spent:
-            key = key.renewed(len(checkpoint.spent))
-            ledger = reopened(ledger, checkpoint.spent)
-        engine = RoundEngine(corpus, groups, self.n_topics, key, max_tokens=self.max_tokens, n_threads=self.n_threads)
-        owed = words.owed(ledger)  # paid elsewhere, unless it was this ledger
-        payment = Payment(  # [reserve] everything is paid for before its noise is drawn
-            ledger,
-            plan.before,
-            plan.round_events,
-            owed=owed,
-            checkpoint=checkpoint,
-            every=self.checkpoint_every,
-            label="topic counts",
+        fit = UnitFit(self, corpus, groups)
+        plan = self._plan(corpus.n_words, fit.before)
+        fit.resume(plan.entries)
+        engine = RoundEngine(
+            corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
-        training = Rounds(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)
+        payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before noise is drawn
+        training = Rounds(self, plan, engine, payment, alpha, fit.saved)
         self.history_ = run_sweeps(
             range(payment.done + 1, self.n_rounds + 1),
             training.round,
@@ -177,16 +157,7 @@ class PrivateLDA(TopicModel):
         payment.settle()
         self.components_ = np.ascontiguousarray(training.final_topics().T)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
-        self.ledger_ = ledger
-        seeded = key.seeded or words.seeded
-        epsilon = plan.epsilon
-        if checkpoint is not None:
-            epsilon, more = checkpoint.account(
-                (*plan.entries, *owed), () if owed else words.entries, self.delta, ledger
-            )
-            assumptions += more
-            checkpoint.remove()
-        self.guarantee_ = proven(self, epsilon, unit, replace(key, seeded=seeded), assumptions)
+        fit.end(plan.entries, plan.epsilon, *(() if self.n_units is None else ("n_units is public",)))
         return self
 
     def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:

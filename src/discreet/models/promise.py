@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet._errors import InputError
 from discreet._random import Key
@@ -13,7 +13,8 @@ from discreet.privacy.ledger import Budget, Ledger
 class Paying(Protocol):
     """A model with a budget of its own, and maybe a ledger."""
 
-    epsilon: float
+    epsilon: Any
+    """None where the noise is given instead: a ledger of its own then sets no limit."""
     delta: float
     ledger: Ledger | None
 
@@ -21,7 +22,8 @@ class Paying(Protocol):
 def open_ledger(model: Paying, unit: Unit) -> Ledger:
     """The ledger given, which must count the same thing, or a new one."""
     if model.ledger is None:
-        return Ledger(Budget(float(model.epsilon), float(model.delta)), unit=unit)
+        budget = None if model.epsilon is None else Budget(float(model.epsilon), float(model.delta))
+        return Ledger(budget, unit=unit)
     if (model.ledger.unit, model.ledger.relation) != (unit, Relation.ADD_REMOVE):
         raise InputError(
             f"this fit protects one {unit} ({Relation.ADD_REMOVE}), but the ledger counts per {model.ledger.unit} "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -17,8 +16,6 @@ from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.moments import MomentEngine
 from discreet.models.base import TopicModel, check_sizes, numbers
-from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
-from discreet.models.promise import open_ledger, proven
 from discreet.models.spectral_choice import Candidate
 from discreet.models.spectral_configurations import check_configuration, fit_configuration
 from discreet.models.spectral_exact import Whitened, exact_moments
@@ -26,8 +23,9 @@ from discreet.models.spectral_moments import smoothed, to_simplex
 from discreet.models.spectral_private import MOST_WORDS, Plan, PrivateMoments, check_words
 from discreet.models.spectral_published import Constants, Edge
 from discreet.models.tensor import Method, decompose
+from discreet.models.unit_fit import UnitFit
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee, Unit
+from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.privacy.ledger import Ledger
 
 MOST_TOPICS = 200
@@ -215,17 +213,12 @@ class SpectralLDA(TopicModel):
         self.__dict__.pop("ledger_", None)
 
     def _fit_private(self, corpus: Corpus, groups: Any) -> None:
-        assumptions = check_vocabulary(corpus)
+        fit = UnitFit(self, corpus, groups)
         check_words(corpus.n_words)
-        ids = check_groups(groups, corpus)
-        unit = Unit.DOCUMENT if ids is None else Unit.USER
-        ledger = open_ledger(self, unit)
-        words = vocabulary_cost(corpus, unit)
-        key = Key.open(self.random_state)
-        plan = self._plan(corpus.n_words, words.entries)
-        engine = MomentEngine(corpus, ids, max_tokens=self.max_tokens, key=key, n_threads=self.n_threads)
-        reservation = ledger.reserve((*plan.entries, *words.owed(ledger)))  # [reserve] before any noise is drawn
-        training = PrivateMoments(engine, plan, reservation, key)
+        plan = self._plan(corpus.n_words, fit.before)
+        engine = MomentEngine(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
+        reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
+        training = PrivateMoments(engine, plan, reservation, fit.key)
         found = training.run(self.n_topics, self.alpha0, self.word_power)
         engine.close()
         self.eigenvalues_ = found.whitened.whitening.values
@@ -234,9 +227,7 @@ class SpectralLDA(TopicModel):
             self.components_, self.alpha_ = training.frequencies[None, :], np.array([float(self.alpha0)])
         self.n_topics_ = len(self.alpha_)
         self._tell(found.n_units, clear)
-        self.ledger_ = ledger
-        seeded = replace(key, seeded=key.seeded or words.seeded)
-        self.guarantee_ = proven(self, plan.epsilon, unit, seeded, assumptions)
+        fit.end(plan.entries, plan.epsilon)
 
     def _decompose(self, moments: Whitened, frequencies: FloatArray, least: float = 0.0) -> int:
         """Set the topics; how many have a λ above ``least``. The others are left out."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,18 +11,15 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from discreet._errors import InputError
-from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
-from discreet.models.checkpoint import Payment, fingerprint, open_checkpoint, reopened
+from discreet.models.checkpoint import fingerprint
 from discreet.models.loop import Callback, run_sweeps
-from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
-from discreet.models.promise import open_ledger, proven
 from discreet.models.subsampled_rounds import Plan, Rounds
+from discreet.models.unit_fit import UnitFit
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
 
 
@@ -236,31 +232,15 @@ class SubsampledLDA(TopicModel):
 
             fit_as_published(self, corpus, alpha, judged)
             return self
-        assumptions = check_vocabulary(corpus)
-        groups = check_groups(groups, corpus)
-        unit = Unit.DOCUMENT if groups is None else Unit.USER
-        ledger = open_ledger(self, unit)
-        words = vocabulary_cost(corpus, unit)
-        key = Key.open(self.random_state)
-        plan = self._plan(corpus.n_words, words.entries)
-        seen = None if judged is None else fingerprint(judged, None)
-        checkpoint = open_checkpoint(self, corpus, groups, plan.entries, public=seen)
-        if checkpoint is not None and checkpoint.spent:
-            key = key.renewed(len(checkpoint.spent))
-            ledger = reopened(ledger, checkpoint.spent)
-        engine = RoundEngine(corpus, groups, self.n_topics, key, max_tokens=self.max_tokens, n_threads=self.n_threads)
-        owed = words.owed(ledger)
-        payment = Payment(  # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
-            ledger,
-            (),
-            [plan.event] * int(self.n_rounds),
-            owed=owed,
-            checkpoint=checkpoint,
-            every=self.checkpoint_every,
-            label=plan.rounds.label,
+        fit = UnitFit(self, corpus, groups)
+        plan = self._plan(corpus.n_words, fit.before)
+        fit.resume(plan.entries, public=None if judged is None else fingerprint(judged, None))
+        engine = RoundEngine(
+            corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
-        saved = {} if checkpoint is None else checkpoint.state
-        training = Rounds(self, plan, engine, payment, alpha, judged, saved)
+        # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
+        payment = fit.pay((), [plan.event] * int(self.n_rounds), plan.rounds.label)
+        training = Rounds(self, plan, engine, payment, alpha, judged, fit.saved)
         told = [*(self.callbacks or ()), lambda info: training.converged]  # [stop]
         rounds = range(payment.done + 1, self.n_rounds + 1)
         run_sweeps(rounds, training.round, callbacks=told, progress=self.progress)
@@ -269,14 +249,7 @@ class SubsampledLDA(TopicModel):
         self.history_ = {"public_perplexity": training.perplexities} if training.perplexities else {}
         self.components_ = np.ascontiguousarray(training.topics.T)
         self.alpha_, self.beta_ = alpha, float(self.beta)
-        self.ledger_ = ledger
-        epsilon = plan.epsilon
-        if checkpoint is not None:
-            done = (plan.rounds, *owed)
-            epsilon, more = checkpoint.account(done, () if owed else words.entries, self.delta, ledger)
-            assumptions += more
-            checkpoint.remove()
-        self.guarantee_ = proven(self, epsilon, unit, replace(key, seeded=key.seeded or words.seeded), assumptions)
+        fit.end(plan.entries, plan.epsilon)
         return self
 
     def _check_together(self, public: Any) -> None:

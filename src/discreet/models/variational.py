@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -16,11 +16,9 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS
 from discreet.engines.variational import VariationalEngine
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
-from discreet.models.checkpoint import Payment
 from discreet.models.loop import Callback, run_sweeps
-from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.private_plan import Plan
-from discreet.models.promise import open_ledger, proven
+from discreet.models.unit_fit import UnitFit
 from discreet.models.variational_rounds import (
     ExactRounds,
     PublishedPlan,
@@ -28,7 +26,7 @@ from discreet.models.variational_rounds import (
     VariationalRounds,
 )
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee, Unit
+from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.privacy.ledger import Ledger
 
 
@@ -94,6 +92,8 @@ class VariationalLDA(TopicModel):
         With ``plain``, in place of ``epsilon``: the noise of a round, as a multiple of the clip. What it costs follows.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
+    checkpoint, checkpoint_every :
+        As in :class:`~discreet.PrivateLDA`; our form only.
     n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`. A seeded run promises nothing.
 
@@ -132,6 +132,8 @@ class VariationalLDA(TopicModel):
         "plain": ["boolean"],
         "noise_multiplier": [Interval(Real, 0, None, closed="neither"), None],
         "ledger": [Ledger, None],
+        "checkpoint": [str, os.PathLike, None],
+        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
         **RUNNING,
     }
 
@@ -155,6 +157,8 @@ class VariationalLDA(TopicModel):
         plain: bool = False,
         noise_multiplier: float | None = None,
         ledger: Ledger | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 40,
         n_threads: int | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -177,6 +181,8 @@ class VariationalLDA(TopicModel):
         self.plain = plain
         self.noise_multiplier = noise_multiplier
         self.ledger = ledger
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.n_threads = n_threads
         self.random_state = random_state
         self.progress = progress
@@ -227,30 +233,23 @@ class VariationalLDA(TopicModel):
         self.alpha_, self.beta_ = alpha, float(self.beta)
         if self.epsilon is None and self.noise_multiplier is None:
             return self._fit_exact(corpus)
-        assumptions = check_vocabulary(corpus) + (() if self.n_units is None else ("n_units is public",))
-        ids = check_groups(groups, corpus)
-        unit = Unit.DOCUMENT if ids is None else Unit.USER
-        limited = self.epsilon is not None or self.ledger is not None
-        ledger = open_ledger(self, unit) if limited else Ledger(unit=unit)
-        words = vocabulary_cost(corpus, unit)
-        key = Key.open(self.random_state)
-        training: VariationalRounds | PublishedRounds
-        plan: Plan | PublishedPlan
+        fit = UnitFit(self, corpus, groups)
+        assumed = () if self.n_units is None else ("n_units is public",)
         if self.plain:
-            plan = PublishedPlan.make(self, corpus.n_words, words.entries)
-            engine = self._engine(corpus, ids, key, self.max_tokens)
-            reservation = ledger.reserve((plan.rounds, *words.owed(ledger)))  # [reserve-published] before any noise
-            training = PublishedRounds(self, plan, engine, reservation, alpha)
+            published = PublishedPlan.make(self, corpus.n_words, fit.before)
+            engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
+            reservation = fit.reserve((published.rounds,))  # [reserve-published] before any noise
+            self._train(PublishedRounds(self, published, engine, reservation, alpha))
+            fit.end((published.rounds,), published.epsilon, *assumed)
         else:
-            plan = self._plan(corpus.n_words, words.entries)
-            engine = self._engine(corpus, ids, key, self.max_tokens)
-            owed = words.owed(ledger)
-            payment = Payment(ledger, plan.before, plan.round_events, owed=owed, label="topic counts")  # [reserve]
-            training = VariationalRounds(self, plan, engine, payment, alpha, {})
-        self._train(training)
+            plan = self._plan(corpus.n_words, fit.before)
+            fit.resume(plan.entries)
+            engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
+            payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before any noise
+            self._train(VariationalRounds(self, plan, engine, payment, alpha, fit.saved), payment.done)
+            payment.settle()
+            fit.end(plan.entries, plan.epsilon, *assumed)
         engine.close()
-        self.ledger_ = ledger
-        self.guarantee_ = proven(self, plan.epsilon, unit, replace(key, seeded=key.seeded or words.seeded), assumptions)
         return self
 
     def _fit_exact(self, corpus: Corpus) -> Self:
@@ -265,10 +264,9 @@ class VariationalLDA(TopicModel):
     def _engine(self, corpus: Corpus, ids: Any, key: Key, max_tokens: int) -> VariationalEngine:
         return VariationalEngine(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
 
-    def _train(self, training: VariationalRounds | PublishedRounds | ExactRounds) -> None:
-        self.history_ = run_sweeps(
-            range(1, self.n_rounds + 1), training.round, callbacks=self.callbacks or (), progress=self.progress
-        )
+    def _train(self, training: VariationalRounds | PublishedRounds | ExactRounds, done: int = 0) -> None:
+        rounds = range(done + 1, self.n_rounds + 1)
+        self.history_ = run_sweeps(rounds, training.round, callbacks=self.callbacks or (), progress=self.progress)
         self.components_ = np.ascontiguousarray(training.final_topics().T)
 
     def _check_together(self) -> None:
@@ -283,6 +281,10 @@ class VariationalLDA(TopicModel):
             raise InputError(
                 "plain=True is a private form and needs clip= and epsilon= (or noise_multiplier=). Give them, or leave "
                 "plain out."
+            )
+        if self.checkpoint is not None and (self.plain or not private):
+            raise InputError(
+                "only our private form can be resumed (epsilon=, without plain=True). Leave checkpoint out."
             )
         if self.ledger is not None and not private:
             raise InputError("epsilon=None adds no noise, so there is nothing to charge. Give epsilon, or no ledger.")

@@ -1,0 +1,79 @@
+"""A private fit of whole documents or people: whose data, who pays, which key, what to go on from, what was earned.
+
+`PrivateLDA`, `SubsampledLDA`, `VariationalLDA` and `SpectralLDA` differ in what they release. Everything around it is
+the same and stands here, in the order in which it happens: refuse what would leak; open the ledger and the key; find
+the checkpoint of a run that was interrupted; pay, before noise is drawn; and in the end say what was spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from discreet._random import Key
+from discreet._types import AnyArray
+from discreet.corpus.corpus import Corpus
+from discreet.models.checkpoint import Checkpoint, Payment, open_checkpoint, reopened
+from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
+from discreet.models.promise import open_ledger, proven
+from discreet.privacy.events import Entry, Event
+from discreet.privacy.guarantee import Unit
+from discreet.privacy.ledger import Reservation
+
+
+class UnitFit:
+    """One fit of ``model``. ``groups`` are numbers, or None where documents are the units."""
+
+    def __init__(self, model: Any, corpus: Corpus, groups: Any) -> None:
+        self._model, self._corpus = model, corpus
+        self._assumptions = check_vocabulary(corpus)
+        self.groups = check_groups(groups, corpus)
+        self.unit = Unit.DOCUMENT if self.groups is None else Unit.USER
+        self.ledger = open_ledger(model, self.unit)
+        self._words = vocabulary_cost(corpus, self.unit)
+        self.key = Key.open(model.random_state)
+        self._checkpoint: Checkpoint | None = None
+        self._owed: tuple[Entry, ...] = ()
+
+    @property
+    def before(self) -> tuple[Entry, ...]:
+        """What the words have cost: part of the same budget."""
+        return self._words.entries
+
+    @property
+    def saved(self) -> Mapping[str, AnyArray]:
+        """The state to go on from; nothing in a new run."""
+        return {} if self._checkpoint is None else self._checkpoint.state
+
+    def resume(self, plan: Sequence[Entry], **facts: Any) -> None:
+        """Open the model's checkpoint, if it has one. A run that goes on has a fresh key, and knows what was spent."""
+        self._checkpoint = open_checkpoint(self._model, self._corpus, self.groups, plan, **facts)
+        if self._checkpoint is not None and self._checkpoint.spent:
+            self.key = self.key.renewed(len(self._checkpoint.spent))
+            self.ledger = reopened(self.ledger, self._checkpoint.spent)
+
+    def pay(self, before: Sequence[Entry], rounds: Sequence[Event], label: str) -> Payment:
+        """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
+        self._owed = self._words.owed(self.ledger)
+        every = getattr(self._model, "checkpoint_every", 1)
+        return Payment(
+            self.ledger, before, rounds, owed=self._owed, checkpoint=self._checkpoint, every=every, label=label
+        )
+
+    def reserve(self, plan: Sequence[Entry]) -> Reservation:
+        """All at once, for a fit without rounds."""
+        return self.ledger.reserve((*plan, *self._words.owed(self.ledger)))
+
+    def end(self, plan: Sequence[Entry], epsilon: float, *assumptions: str) -> None:
+        """Hand the ledger and the guarantee to the model, and remove the checkpoint."""
+        assumed = (*self._assumptions, *assumptions)
+        if self._checkpoint is not None:
+            elsewhere = () if self._owed else self._words.entries
+            delta = self._model.delta
+            epsilon, more = self._checkpoint.account((*plan, *self._owed), elsewhere, delta, self.ledger)
+            assumed += more
+            self._checkpoint.remove()
+        key = replace(self.key, seeded=self.key.seeded or self._words.seeded)
+        self._model.ledger_ = self.ledger
+        self._model.guarantee_ = proven(self._model, epsilon, self.unit, key, assumed)
