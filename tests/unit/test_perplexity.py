@@ -13,7 +13,7 @@ from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
 from discreet.engines.documents import MAX_STEPS, PIECE, TOLERANCE
 from discreet.evaluation import completion, completion_perplexity, fold_in_perplexity
-from discreet.kernels.likelihood import mixture_weights, score_documents
+from discreet.kernels.likelihood import mixture_weights, score_documents, score_mixtures
 from discreet.kernels.shuffle import shuffle_documents
 
 
@@ -97,6 +97,14 @@ def test_compiled_kernels_equal_their_python_bodies(model: tuple[np.ndarray, Cor
         results.append(out)
     assert_allclose(*results, rtol=1e-13)
     assert (results[0][9:] == 0).all()
+
+    mixtures = np.random.default_rng(0).dirichlet(np.ones(6), corpus.n_documents)
+    given = (topics.T.copy(), corpus.words.copy(), corpus.offsets, mixtures)
+    for kernel, out in ((score_mixtures, results[0]), (score_mixtures.py_func, results[1])):
+        kernel(*given, out)
+    assert_array_equal(*results)
+    parts = np.split(corpus.words, corpus.offsets[1:-1])
+    assert_allclose(results[0], [np.log(m @ topics[:, p]).sum() for m, p in zip(mixtures, parts, strict=True)])
 
     rows, counts = topics.T[:11].copy(), np.arange(1.0, 12.0)
     thetas, steps = np.empty((2, 6)), []

@@ -109,6 +109,32 @@ def mix_documents(
 
 
 @kernel
+def score_mixtures(
+    word_topics: FloatArray, words: Int32Array, offsets: IntArray, theta: FloatArray, out: FloatArray
+) -> None:
+    """Σ log Σ_k θ_dk φ_kw over the tokens of each document, its row of ``theta`` being given.
+
+    Four running sums, of every fourth topic each: one alone would wait for each of its additions.
+    """
+    n_topics = word_topics.shape[1]
+    whole = n_topics - n_topics % 4
+    for d in range(len(offsets) - 1):
+        log_likelihood = 0.0
+        for i in range(offsets[d], offsets[d + 1]):
+            word = words[i]
+            a = b = c = e = 0.0
+            for k in range(0, whole, 4):
+                a += theta[d, k] * word_topics[word, k]
+                b += theta[d, k + 1] * word_topics[word, k + 1]
+                c += theta[d, k + 2] * word_topics[word, k + 2]
+                e += theta[d, k + 3] * word_topics[word, k + 3]
+            for k in range(whole, n_topics):
+                a += theta[d, k] * word_topics[word, k]
+            log_likelihood += math.log((a + b) + (c + e))
+        out[d] = log_likelihood
+
+
+@kernel
 def score_documents(
     word_topics: FloatArray,
     words: Int32Array,

@@ -76,10 +76,16 @@ class SequentialSampler:
         values: FloatArray = noise.astype(np.float64) * (scale / STEPS)
         return values
 
+    def word_topics(self) -> FloatArray:
+        """Φ, word × topic: (n[w, k] + β) / Σ_w (n[w, k] + β), a count below zero read as zero."""
+        positive = np.maximum(self.word_topic.reshape(self.shape), 0.0)
+        positive += self.beta
+        positive /= positive.sum(axis=0)
+        return np.asarray(positive)
+
     def topics_of_words(self) -> FloatArray:
-        """Φ, topic × word: (n[k, w] + β) / Σ (n[k, w] + β), a count below zero read as zero."""
-        positive = np.maximum(self.word_topic.reshape(self.shape).T, 0.0) + self.beta
-        return np.ascontiguousarray(positive / positive.sum(axis=1, keepdims=True))
+        """Φ, topic × word."""
+        return np.ascontiguousarray(self.word_topics().T)
 
 
 def refuse_ledger(ledger: Ledger | None) -> None:

@@ -11,6 +11,7 @@ from discreet._random import Key, Purpose
 from discreet._types import BoolArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.evaluation import completion_perplexity
+from discreet.kernels.likelihood import score_mixtures
 from discreet.kernels.subsampled import sweep_noisy
 from discreet.mechanisms.noise import sample_discrete_gaussian
 from discreet.models.base import check_sizes
@@ -153,11 +154,8 @@ class _Run(SequentialSampler):
 
     def perplexity(self) -> float:
         """exp of minus the mean log Σ_k θ_mk φ_kt of the training tokens, Θ and Φ from the counts."""
-        phi, theta = self.topics_of_words().T, self.doc_topic + self.alpha
+        theta = self.doc_topic + self.alpha
         theta /= theta.sum(axis=1, keepdims=True)
-        document = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        total, step = 0.0, max(1, VALUES // self.model.n_topics)
-        for at in range(0, len(self.words), step):
-            words, documents = self.words[at : at + step], document[at : at + step]
-            total += float(np.log(np.einsum("ik,ik->i", theta[documents], phi[words])).sum())
-        return math.exp(-total / len(self.words))
+        scores = np.empty(len(theta))
+        score_mixtures(self.word_topics(), self.words, self.offsets, theta, scores)
+        return math.exp(-math.fsum(scores) / len(self.words))
