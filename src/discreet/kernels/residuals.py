@@ -122,7 +122,7 @@ def add_clipped(
         if add_up(whole) <= limit:
             fits = True
             break
-        shrink = np.float32(1.0 - 1e-5)
+        shrink = np.float32(1.0 - 1e-5)  # of whole numbers: each loses a step at least
     for j in range(n):
         word = np.int64(integers[at(its_word + j)])
         integers[at(word)] = 0
