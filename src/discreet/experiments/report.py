@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from discreet._errors import InputError
+from discreet.experiments.intervals import Check, Verdict
 from discreet.experiments.run import Outcome
 from discreet.experiments.svg import draw
 from discreet.experiments.tables import lay_out, markdown
+
+MANY = 8
+"""Comparisons that are counted, too, and folded away on a page."""
 
 
 def text(outcome: Outcome) -> str:
@@ -33,7 +38,7 @@ def _text(outcome: Outcome) -> Iterator[str]:
     for finding, verdict, checks in outcome.findings():
         yield f"\n{finding.said_by}: {finding.text}"
         yield from (f"  here: {check}" for check in checks)
-        yield f"  {'QUICK, so of no weight' if outcome.quick else 'verdict'}: {verdict}"
+        yield f"  {'QUICK, so of no weight' if outcome.quick else 'verdict'}: {verdict}{_tally(checks)}"
     yield f"\n{outcome.promise}"
 
 
@@ -46,9 +51,10 @@ def page(outcome: Outcome, command: str) -> str:
     parts += [f"**{line}**" for line in _incomplete(outcome)]
     parts.append("## Findings")
     for finding, verdict, checks in outcome.findings():
-        parts.append(
-            f"**{verdict}** – {finding.said_by}: {finding.text}\n\n" + "\n".join(f"* {check}" for check in checks)
-        )
+        parts.append(f"**{verdict}** – {finding.said_by}: {finding.text}{_tally(checks)}")
+        listed = "\n".join(f"* {check}" for check in checks)
+        folded = f"<details><summary>{len(checks)} comparisons</summary>\n\n{listed}\n\n</details>"
+        parts += [folded if len(checks) > MANY else listed] if checks else []
     parts += [
         f"![{plot.title}]({_figure_name(outcome, i)})" for i, plot in enumerate(experiment.plots) if outcome.records
     ]
@@ -58,6 +64,15 @@ def page(outcome: Outcome, command: str) -> str:
     parts.append("## How it was made")
     parts.append("\n".join(f"* {note}" for note in [*experiment.notes, *_made(outcome, command), outcome.promise]))
     return "\n\n".join(parts) + "\n"
+
+
+def _tally(checks: list[Check]) -> str:
+    """How many comparisons say what, where there are too many to count."""
+    if len(checks) <= MANY:
+        return ""
+    said = Counter(check.verdict for check in checks)
+    words = {verdict: str(verdict) if n == 1 else str(verdict).removesuffix("s") for verdict, n in said.items()}
+    return " (" + ", ".join(f"{said[verdict]} {words[verdict]}" for verdict in Verdict if said[verdict]) + ")"
 
 
 def write(outcome: Outcome, folder: Path, command: str) -> list[Path]:
