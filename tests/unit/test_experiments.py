@@ -364,6 +364,19 @@ def test_the_page_says_how_it_was_made(tmp_path):
     assert not list((tmp_path / "out").glob(".*"))
 
 
+def test_many_comparisons_are_counted_and_folded(tmp_path):
+    def many(results):
+        one = [Check.below("once", Interval.exact(2.0), 1.0)]
+        return one + [Check.below(f"number {i}", Interval.exact(0.0), 1.0) for i in range(12)]
+
+    found = run(toy(findings=(Finding("it falls.", many), Finding("it falls.", falls))), tmp_path / "work")
+    page = report.page(found, "x")
+    assert "**fails** – the paper: it falls. (12 hold, 1 fails)" in page
+    assert page.count("<details>") == page.count("</details>") == 1  # the other finding has one comparison
+    assert page.count("* number") == 12
+    assert "verdict: fails (12 hold, 1 fails)" in report.text(found)
+
+
 def test_a_quick_run_says_that_it_has_no_weight(tmp_path):
     found = run(toy(), tmp_path, quick=True)
     assert "of no weight" in report.text(found)
