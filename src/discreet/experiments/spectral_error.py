@@ -191,8 +191,8 @@ FIGURE_2 = Experiment(
         "sweeps. All know α₀, and none the share of each topic.",
         "The paper says of (c) that config. 1 performs the best, and further on that a large α₀ gives config. 2 "
         "“lower error” there. The second is read as lower than in (a). “Overlaps” is within 5%.",
-        "In (a) our form stays at an error of 0.09 however large ε is, where its plain form has 0.01. That is its clips, "
-        "which are shares of the median chosen for small ε: with clips four times as long, two runs at ε = 128 had 0.009 "
-        "and 0.018.",
+        "In (a) our form stays at an error of 0.09 however large ε is, where its plain form has 0.01. That is its "
+        "clips, which are shares of the median chosen for small ε: with clips four times as long, two runs at ε = 128 "
+        "had 0.009 and 0.018.",
     ),
 )
