@@ -114,9 +114,6 @@ class ThreadEngine:
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
         """Go on where the engine of an interrupted run was; the documents are the same, their slots the saved ones."""
         self.words, self.topics = saved["slot_words"], saved["slot_topics"]
-        size = self.n_words * self.width
-        worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= 4 * size
-        self._copies = [aligned(size, np.float32) for _ in range(self.n_threads)] if worth else []
         self.drop_counts()
 
     # --- topics -----------------------------------------------------------------------------------------------------

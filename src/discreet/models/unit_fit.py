@@ -56,13 +56,18 @@ class UnitFit:
     def pay(self, before: Sequence[Entry], rounds: Sequence[Event], label: str) -> Payment:
         """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
         self._owed = self._words.owed(self.ledger)
-        every = getattr(self._model, "checkpoint_every", 1)
         return Payment(
-            self.ledger, before, rounds, owed=self._owed, checkpoint=self._checkpoint, every=every, label=label
+            self.ledger,
+            before,
+            rounds,
+            owed=self._owed,
+            checkpoint=self._checkpoint,
+            every=self._model.checkpoint_every,
+            label=label,
         )
 
     def reserve(self, plan: Sequence[Entry]) -> Reservation:
-        """All at once, for a fit without rounds."""
+        """All at once, for a fit that cannot be resumed."""
         return self.ledger.reserve((*plan, *self._words.owed(self.ledger)))
 
     def end(self, plan: Sequence[Entry], epsilon: float, *assumptions: str) -> None:
