@@ -306,6 +306,26 @@ def test_words_that_were_paid_elsewhere_are_charged_here_too():
         model(epsilon=0.5).fit(corpus)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "other",
+    [
+        SpectralLDA(2, alpha0=0.2, epsilon=3.0),
+        VariationalLDA(2, epsilon=3.0, plain=True, clip=4.0, n_rounds=5, n_units=600),
+    ],
+    ids=["spectral", "published variational"],
+)
+def test_so_they_are_by_models_that_pay_all_at_once(other):
+    corpus = PrivateVectorizer(1.0, output="corpus").fit_transform(TEXTS)
+    fitted = clone(other).fit(corpus)
+    assert [e.label for e in fitted.ledger_.entries].count("vocabulary") == 1
+    assert 0.98 * 3 < fitted.ledger_.spent().epsilon <= 3
+    again = clone(other).set_params(ledger=Ledger(Budget(2.9, 1e-6)))
+    with drawn() as noise, pytest.raises(BudgetExceeded):
+        again.fit(corpus)
+    assert noise.call_count == 0
+
+
 @hopeless
 def test_the_same_budget_file_is_charged_once(tmp_path):
     file = BudgetFile.create(tmp_path / "b", 3.0, 1e-6)
