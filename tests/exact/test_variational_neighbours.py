@@ -169,8 +169,8 @@ class PublishedBatch(PublishedRounds):
 class ExactEnd(PublishedRounds):
     """Private rounds, and then topics that know how many units there are."""
 
-    def final_topics(self):
-        return super().final_topics() ** (1 + 1 / self.engine.n_units)
+    def final_table(self):
+        return super().final_table() ** (1 + 1 / self.engine.n_units)
 
 
 BROKEN = [(RealisedBatch, OURS), (PublishedBatch, PLAIN)]

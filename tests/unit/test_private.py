@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
+from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.mechanisms.release import release_sum
 from discreet.models.lda import LDA
@@ -257,6 +258,7 @@ def test_nothing_private_is_left_in_the_estimator(corpus):
         "history_",
         "ledger_",
         "n_features_in_",
+        "topic_shares_",
         "_vocabulary",
     }
     assert model.history_ == {}
@@ -343,6 +345,16 @@ def test_it_learns():
     noise = PrivateLDA(5, epsilon=0.01, n_rounds=60, n_threads=2)
     with pytest.warns(UserWarning, match="hardly"):
         assert noise.fit(train).perplexity(test) > plain + 0.5 * (unigram - plain)
+
+
+def test_shares_of_topics():
+    """One of four topics has four times the documents of another: even shares would be 0.15 off."""
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    known = lda_corpus(3000, 200, 4, alpha=0.4 * shares, beta=0.05, mean_length=60, seed=4)
+    model = PrivateLDA(4, epsilon=50.0, n_rounds=60, n_threads=2, random_state=0).fit(known.corpus)
+    found = model.topic_shares_[match_topics(known.topics, model.components_).order]
+    np.testing.assert_allclose(found, shares, atol=0.04)
+    assert found.sum() == pytest.approx(1)
 
 
 # --- scikit-learn ----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.models.shrink import Average, frequencies, posterior, profiles, shrunk, topics, without_topics
+from discreet.models.shrink import Average, frequencies, posterior, profiles, shares, shrunk, topics, without_topics
 
 RULES = pytest.mark.parametrize("rule", [shrunk, posterior])
 
@@ -73,8 +73,9 @@ def test_frequencies_are_counts_where_there_is_no_noise_and_better_where_there_i
     assert frequencies(np.full(5, -10.0), 1.0).sum() == pytest.approx(1)
 
 
-def test_topics_and_profiles_sum_to_one():
+def test_topics_profiles_and_shares_sum_to_one():
     table, _ = truth()
+    np.testing.assert_allclose(shares(table), table.sum(axis=0) / table.sum())
     np.testing.assert_allclose(topics(table).sum(axis=0), 1)
     np.testing.assert_allclose(profiles(table).sum(axis=1), 1)
 

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from discreet._errors import BudgetExceeded, InputError, WouldLeak
 from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
+from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.models.lda import LDA
 from discreet.models.variational import VariationalLDA
@@ -308,8 +309,8 @@ def test_the_number_of_threads_changes_nothing(corpus, groups, form):
 @forms
 def test_nothing_private_is_left_in_the_estimator(corpus, form):
     model = tiny(**form).fit(corpus, groups=[f"secret-user-{i % 7}" for i in range(40)])
-    fitted = {"alpha_", "beta_", "components_", "guarantee_", "history_", "ledger_", "n_features_in_", "_vocabulary"}
-    assert {name for name in vars(model) if name not in model.get_params()} == fitted
+    fitted = {"alpha_", "beta_", "components_", "topic_shares_", "guarantee_", "history_", "ledger_", "n_features_in_"}
+    assert {name for name in vars(model) if name not in model.get_params()} == {*fitted, "_vocabulary"}
     assert model.history_ == {}
     tokens = corpus.words[:8]
     pickled = pickle.dumps(model)
@@ -353,6 +354,16 @@ def test_it_learns():
     with pytest.warns(UserWarning, match="hardly"):
         noise = VariationalLDA(5, epsilon=0.01, n_rounds=40, n_threads=2).fit(train)
     assert noise.perplexity(test) > gibbs + 0.5 * (unigram - gibbs)
+
+
+@pytest.mark.parametrize("epsilon", [None, 50.0])
+def test_shares_of_topics(epsilon):
+    """As in PrivateLDA's tests: even shares would be 0.15 off."""
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    known = lda_corpus(3000, 200, 4, alpha=0.4 * shares, beta=0.05, mean_length=60, seed=4)
+    model = VariationalLDA(4, epsilon=epsilon, n_rounds=40, n_sweeps=8, n_threads=2, random_state=0).fit(known.corpus)
+    found = model.topic_shares_[match_topics(known.topics, model.components_).order]
+    np.testing.assert_allclose(found, shares, atol=0.04)
 
 
 # --- scikit-learn ----------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ TOPIC_PRIOR = 0.1
 """Of the words of a topic: few words have most of it, as the paper wants ("a bursty use of a single word")."""
 
 DELTA = 1e-7
-EXACT, SAMPLED, SOUND = "exact", "from documents", "SpectralLDA, sound, ε = 1"
+EXACT, SAMPLED, SOUND, PRIVATE = "exact", "from documents", "SpectralLDA, sound, ε = 1", "PrivateLDA, ε = 1"
 
 
 class Truth(NamedTuple):
@@ -61,13 +61,17 @@ def _settings(quick: bool) -> list[Setting]:
 def _cell(setting: Setting, seed: int) -> Iterator[Point]:
     truth = draw(setting, seed)
     alpha0 = setting["alpha0"]
-    for moments, (values, lambdas) in (
-        (EXACT, exact_spectrum(truth.corpus.topics, truth.alpha)),
-        (SAMPLED, _measured(truth, alpha0)),
-    ):
-        sigma = float(values[-1])
-        yield {"moments": moments, "sigma": sigma, "scaled": alpha0 * (alpha0 + 1) * sigma, "gap": gap_of(lambdas)}
-    yield {"moments": SOUND, **_sound(truth, alpha0, seed)}
+    yield {"moments": EXACT, **_point(alpha0, *exact_spectrum(truth.corpus.topics, truth.alpha))}
+    yield {"moments": SAMPLED, **_point(alpha0, *_measured(truth, alpha0))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that noise drowns topics is what the figures show
+        yield {"moments": SOUND, **_sound(truth, alpha0, seed)}
+        yield {"moments": PRIVATE, **_private(truth, alpha0, seed)}
+
+
+def _point(alpha0: float, values: FloatArray, lambdas: FloatArray) -> Point:
+    sigma = float(values[-1])
+    return {"sigma": sigma, "scaled": alpha0 * (alpha0 + 1) * sigma, "gap": gap_of(lambdas)}
 
 
 def exact_spectrum(topics: FloatArray, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -97,20 +101,29 @@ def gap_of(lambdas: FloatArray) -> float:
 
 
 def _sound(truth: Truth, alpha0: float, seed: int) -> Point:
-    """What our private form releases of M₂, where all k eigenvalues stand clear of its noise."""
+    """What our private form says of M₂, where k eigenvalues stand clear of its noise, and of T, where k topics do."""
     from discreet.models.spectral import SpectralLDA
 
     k = len(truth.alpha)
     model = SpectralLDA(k, alpha0=alpha0, epsilon=1.0, delta=DELTA, word_power=0.0, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that some do not is what the table shows
-        model.fit(truth.corpus.corpus)
+    model.fit(truth.corpus.corpus)
     clear = len(model.eigenvalues_)
-    found: Point = {"clear": clear}
-    if clear == k:
-        sigma = float(model.eigenvalues_[-1])
-        found |= {"sigma": sigma, "scaled": alpha0 * (alpha0 + 1) * sigma}
-    return found
+    if clear < k:
+        return {"clear": clear}
+    _, lambdas = exact_spectrum(model.components_, model.alpha_)
+    found = _point(alpha0, model.eigenvalues_, lambdas)
+    if model.n_topics_ < k:
+        del found["gap"]
+    return {"clear": clear, **found}
+
+
+def _private(truth: Truth, alpha0: float, seed: int) -> Point:
+    """What PrivateLDA's topics and their shares would make of M₂ and T. It knows α₀ too, and takes α as even."""
+    from discreet.models.private import PrivateLDA
+
+    k = len(truth.alpha)
+    model = PrivateLDA(k, epsilon=1.0, delta=DELTA, alpha=alpha0 / k, random_state=seed).fit(truth.corpus.corpus)
+    return _point(alpha0, *exact_spectrum(model.components_, alpha0 * model.topic_shares_))
 
 
 # --- findings ---------------------------------------------------------------------------------------------------------
@@ -151,7 +164,7 @@ FIGURE_3 = Experiment(
     figure="figure3",
     title="Singular values of M̂₂ against α₀, and the gap of T̂ against k",
     source=SOURCE,
-    grid=Grid("spectral-figure3", 1, _settings, _cell, measures=("sigma", "scaled", "gap", "clear"), repetitions=5),
+    grid=Grid("spectral-figure3", 2, _settings, _cell, measures=("sigma", "scaled", "gap", "clear"), repetitions=5),
     findings=(
         _rises_with_alpha0("sigma", SAMPLED),
         _rises_with_alpha0("scaled", SAMPLED),
@@ -223,7 +236,9 @@ FIGURE_3 = Experiment(
         "moment by α₀(α₀+1)(α₀+2)/2, as does eq. (7). If the second is multiplied by α₀(α₀+1) likewise, their figure "
         "shows Σ αᵢ μᵢ⊗μᵢ. One document then changes it by α₀(α₀+1) times as much, so that nothing is gained.",
         "γ_s is the smallest difference of neighbouring λᵢ, divided by 4, the last being compared with 0 (Theorem 6).",
-        "The sound form is there without word weights, so that its eigenvalues are those of M₂; its σ_k is the mean "
-        "of those repetitions in which all k stand clear of its noise. It releases no γ_s, and PrivateLDA no moments.",
+        "The sound form is there without word weights, so that its eigenvalues are those of M₂, and its λᵢ are those "
+        "of the α that it finds, of sum α₀; σ_k is the mean of those repetitions in which k eigenvalues stand clear "
+        "of its noise, γ_s of those in which k topics do. PrivateLDA has no moments: shown are those that follow from "
+        "its topics and their shares by the formulas of Lemma 3, with α₀ as it was drawn.",
     ),
 )

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from discreet.engines.rounds import RoundEngine
 from discreet.engines.threads import MAX_TOPICS
+from discreet.models import shrink
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_plan import Plan
@@ -69,6 +70,9 @@ class PrivateLDA(TopicModel):
     ----------
     components_, alpha_, guarantee_, ledger_ :
         The topics, and what they promise.
+    topic_shares_ : array
+        How much of the documents each topic is, long documents counting no more than the clip lets them. From what was
+        released for the topics, so it costs nothing more. It is not saved with them.
     history_ : dict of lists
         Functions of released statistics only.
     """
@@ -155,7 +159,8 @@ class PrivateLDA(TopicModel):
         )
         engine.close()
         payment.settle()
-        self.components_ = np.ascontiguousarray(training.final_topics().T)
+        table = training.final_table()
+        self.components_, self.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
         fit.end(plan.entries, plan.epsilon, *(() if self.n_units is None else ("n_units is public",)))
         return self

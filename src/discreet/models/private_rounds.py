@@ -212,7 +212,7 @@ class Rounds:
         usual = (1 - said / 4) * (self.frequencies * self.word_weights**2).sum()
         return np.asarray(weights * math.sqrt(usual / now))
 
-    def final_topics(self) -> FloatArray:
+    def final_table(self) -> FloatArray:
         """From the mean over the last third of the rounds, weighted by their precision."""
         best = self.final if self.final_weight else self.running
-        return shrink.topics(shrink.posterior(best.value, best.variance, self.frequencies))
+        return shrink.posterior(best.value, best.variance, self.frequencies)

@@ -104,6 +104,11 @@ def topics(table: FloatArray) -> FloatArray:
     return np.asarray(table / table.sum(axis=0))
 
 
+def shares(table: FloatArray) -> FloatArray:
+    """The share of each topic in all tokens."""
+    return np.asarray(table.sum(axis=0) / table.sum())
+
+
 def profiles(table: FloatArray) -> FloatArray:
     """The share of each topic in a word: rows that sum to 1."""
     return np.asarray(table / table.sum(axis=1, keepdims=True))

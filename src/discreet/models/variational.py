@@ -15,6 +15,7 @@ from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS
 from discreet.engines.variational import VariationalEngine
+from discreet.models import shrink
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_plan import Plan
@@ -101,6 +102,8 @@ class VariationalLDA(TopicModel):
     ----------
     components_, alpha_, beta_, guarantee_ :
         The topics, and what they promise.
+    topic_shares_ : array
+        As in :class:`~discreet.PrivateLDA`; not private, the shares of λ.
     ledger_ :
         Of a private fit.
     history_ : dict of lists
@@ -267,7 +270,8 @@ class VariationalLDA(TopicModel):
     def _train(self, training: VariationalRounds | PublishedRounds | ExactRounds, done: int = 0) -> None:
         rounds = range(done + 1, self.n_rounds + 1)
         self.history_ = run_sweeps(rounds, training.round, callbacks=self.callbacks or (), progress=self.progress)
-        self.components_ = np.ascontiguousarray(training.final_topics().T)
+        table = training.final_table()
+        self.components_, self.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
 
     def _check_together(self) -> None:
         """Parameters that are good alone and not with each other."""

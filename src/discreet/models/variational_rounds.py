@@ -82,9 +82,9 @@ class _Updates:
         self.lam = (1 - step) * self.lam + step * (self.model.beta + counts)
         return {}
 
-    def final_topics(self) -> FloatArray:
-        """The means of the topics, word × topic."""
-        return np.asarray(self.lam / self.lam.sum(axis=0))
+    def final_table(self) -> FloatArray:
+        """λ, whose columns are the means of the topics, times how many tokens each has."""
+        return self.lam
 
 
 class ExactRounds(_Updates):
