@@ -32,9 +32,9 @@ BINS, FIRST_BIN = 128, -80
 SMALL_SHARES = {"frequencies": 0.02, "norms": 0.004, "sizes": 0.004}
 """Of the budget (as precision), for what must not be read off the data; the moments share the rest."""
 
-CLIP_ONE, CLIP_TWO, CLIP_THREE = 1.0, 0.5, 10.0
-"""Clips as shares of the median norm of the units. The third is generous: its noise is small, since it has few cells,
-and what it takes off is missing beside corrections that come from the other two moments."""
+CLIP_ONE, CLIP_THREE = 1.0, 10.0
+"""Clips as shares of the median norm of the units; the first may be longer. The third is generous: its noise is small,
+since it has few cells, and what it takes off is missing beside corrections that come from the other two moments."""
 
 HALF = math.sqrt(2) + math.sqrt(0.5)
 """An eigenvalue beyond this many σ√d of noise has a vector of which at least half (squared) is signal. The noise alone
@@ -136,10 +136,10 @@ class PrivateMoments:
             n_threads=self.engine.n_threads,
         )
 
-    def run(self, n_topics: int, alpha0: float, word_power: float) -> Found:
-        """The six releases, one after the other."""
+    def run(self, n_topics: int, alpha0: float, word_power: float, clip: float) -> Found:
+        """The six releases, one after the other. ``clip`` is a share of the units' median norm."""
         weights = self._word_weights(word_power)
-        clips = self._clips(weights)
+        clips = self._clips(weights, clip)
         first, second, deviation, unit_weights, total = self._two_moments(weights, clips)
         mean = weights * first
         for u, row in enumerate(second):  # row by row: the matrix may be large
@@ -159,7 +159,7 @@ class PrivateMoments:
         self.frequencies = positive / positive.sum()
         return np.asarray((self.frequencies * self.engine.n_words) ** word_power)
 
-    def _clips(self, weights: FloatArray) -> tuple[float, float]:
+    def _clips(self, weights: FloatArray, clip: float) -> tuple[float, float]:
         """How long a unit's moments may be, from histograms in which each unit counts once."""
         event = self.plan.norms
         step = math.floor(event.sensitivity / math.sqrt(2))  # [norms] a unit is in one bin of each of two histograms
@@ -169,7 +169,7 @@ class PrivateMoments:
         deviation = event.scale / step
         self.n_units = max(float(noisy[:BINS].sum()), 1.0)
         one, two = _median(noisy[:BINS], deviation), _median(noisy[BINS:], deviation)
-        return CLIP_ONE * one, CLIP_TWO * two
+        return max(CLIP_ONE, clip) * one, clip * two
 
     def _two_moments(
         self, weights: FloatArray, clips: tuple[float, float]
