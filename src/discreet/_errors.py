@@ -9,7 +9,7 @@
     └── WouldLeak           (ValueError)         asked for something that would reveal private data
 
 A message is one line that says what is wrong, what was found, and what to do next. The command line prints it and
-exits with code 2; nothing has been written and no budget spent.
+exits with code 2; nothing has been written and no budget spent, unless the message says that it was.
 """
 
 from __future__ import annotations

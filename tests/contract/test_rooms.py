@@ -10,15 +10,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "src" / "discreet"
 
-LEDGE = ("_errors", "_types", "_random")
+LEDGE = ("_errors", "_types", "_files", "_random")
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "_errors": (),
     "_types": (),
+    "_files": (),
     "_random": ("_errors", "_types", "kernels"),  # kernels only inside functions: a key may be made without numba
     "kernels": ("_types",),
     "corpus": (*LEDGE, "kernels"),
-    "privacy": ("_errors",),
+    "privacy": ("_errors", "_files"),
     "mechanisms": (*LEDGE, "privacy", "kernels"),
     "engines": (*LEDGE, "kernels", "corpus"),
     "evaluation": (*LEDGE, "corpus", "kernels", "engines"),  # arrays in, numbers out: it knows no model

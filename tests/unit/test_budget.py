@@ -142,6 +142,38 @@ def damaged(path: Path, change: Callable[[bytes], bytes]) -> BudgetFile:
     return file
 
 
+def test_a_copy_with_a_budget_of_its_own_is_a_record(path: Path) -> None:
+    """The file would let it charge, but of its own budget every copy would have the whole."""
+    file = BudgetFile.create(path, 10.0, 1e-6)
+    copy = pickle.loads(pickle.dumps(Ledger(Budget(1.0, 1e-6), file=file)))
+    with pytest.raises(InputError, match="copy"):
+        copy.charge(PureRelease(epsilon=0.5), label="one")
+    assert file.charges() == ()
+
+
+def test_a_ledger_in_front_of_a_file_speaks_for_both(path: Path) -> None:
+    ledger = Ledger(file=BudgetFile.create(path, 1.0, 1e-6))
+    Ledger(file=BudgetFile(path)).charge(PureRelease(epsilon=0.75), label="somebody else")
+    assert ledger.remaining() == pytest.approx(0.25, abs=1e-5)  # at δ = 1e-6 a little less is spent
+    assert f"budget file {path}" in str(ledger)
+    with pytest.raises(BudgetExceeded):
+        ledger.check(PureRelease(epsilon=0.5))
+    assert ledger.check(PureRelease(epsilon=0.2)) is None
+    assert len(BudgetFile(path).charges()) == 1
+    narrow = Ledger(Budget(0.1), file=BudgetFile(path))
+    assert narrow.remaining() == pytest.approx(0.1)
+    assert "budget ε = 0.1, δ = 0, budget file" in str(narrow)
+
+
+def test_files_made_at_once_are_different_budgets(path: Path, tmp_path: Path) -> None:
+    one, other = BudgetFile.create(path, 1.0, 1e-6), BudgetFile.create(tmp_path / "other", 1.0, 1e-6)
+    assert one.identity != other.identity
+    assert one.is_the_same_as(BudgetFile(path))
+    assert not one.is_the_same_as(other)
+    path.unlink()
+    assert not one.is_the_same_as(BudgetFile.create(path, 1.0, 1e-6))
+
+
 @pytest.mark.parametrize("cut", [1, 2, 40])
 def test_a_torn_line_is_for_a_person_to_judge(path: Path, cut: int) -> None:
     """Never ignored (a charge may be lost), never charged in full; the message is the way out, and it works."""
@@ -188,13 +220,13 @@ def test_a_full_disk_spends_nothing_silently(path: Path, monkeypatch: pytest.Mon
 
 def test_a_file_replaced_under_our_hands_is_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = BudgetFile.create(path, 1.0, 0.0)
-    lock = budget_module._lock
+    lock = budget_module.lock
 
     def slow(descriptor: int, *, alone: bool) -> None:
         path.rename(path.with_suffix(".old"))
         lock(descriptor, alone=alone)
 
-    monkeypatch.setattr(budget_module, "_lock", slow)
+    monkeypatch.setattr(budget_module, "lock", slow)
     with pytest.raises(InputError, match="was replaced"):
         file.charge(TENTH, label="x")
 

@@ -19,8 +19,8 @@ from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import lda_corpus
 from discreet.models import private_rounds
-from discreet.models.checkpoint import Checkpoint, fingerprint
-from discreet.privacy import accounting
+from discreet.models.checkpoint import Checkpoint, fingerprint, kept_until_safe
+from discreet.privacy import Entry, accounting
 
 pytestmark = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
 
@@ -69,6 +69,8 @@ def test_a_resumed_fit_charges_the_stage_that_it_repeats_again(tmp_path, stop, l
     assert rounds == 12 + lost
     assert done.guarantee_.epsilon == pytest.approx(spent(entries))
     assert done.guarantee_.epsilon > 4.0
+    told = [Entry.from_json(entry) for entry in done.release().ledger]
+    assert spent(told) == pytest.approx(done.guarantee_.epsilon)  # what was lost is told too
     assert "interrupted and resumed" in " ".join(done.guarantee_.reasons)
     assert not folder.exists()
 
@@ -185,7 +187,7 @@ def test_the_folder_is_for_its_owner_only_and_says_why(tmp_path):
     with pytest.raises(Stop):
         model(folder, callbacks=interrupted_at(5)).fit(CORPUS)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {path.name for path in folder.iterdir()} == {"run.json", "spent.jsonl", "state.npz"}
+    assert {path.name for path in folder.iterdir()} == {"run.json", "spent.jsonl", "state.npz", "lock"}
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in folder.iterdir())
     assert json.loads((folder / "run.json").read_text())["notice"].startswith("private")
 
@@ -263,3 +265,62 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path):
     assert set(rounds) == {20}
     assert 160 <= sum(rounds) <= 160 + 2 * 20  # a kill between two stages repeats nothing
     assert not folder.exists()
+
+
+# --- one process at a time, and nothing lost at the end --------------------------------------------------------------
+
+
+def test_another_process_is_kept_out(tmp_path):
+    """Two runs in one folder would each take the other's rounds for its own, and one would be told too little."""
+    folder = tmp_path / "c"
+    script = f"""
+        from discreet.models.checkpoint import Checkpoint
+        held = Checkpoint({str(folder)!r}, "run")
+        print("held", flush=True)
+        input()
+    """
+    other = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(InputError, match="in use by another process"):
+            Checkpoint(folder, "run")
+    finally:
+        other.kill()
+        other.communicate()
+    Checkpoint(folder, "run").remove()  # the lock ended with its holder
+    assert not folder.exists()
+
+
+def test_a_fit_may_be_begun_again_where_it_failed(tmp_path):
+    with pytest.raises(Stop):
+        model(tmp_path / "c", callbacks=interrupted_at(5)).fit(CORPUS)
+    assert model(tmp_path / "c").fit(CORPUS).guarantee_.epsilon > 4.0
+
+
+def test_a_folder_that_cannot_be_removed_costs_no_result(tmp_path):
+    def leave_something(info):
+        (tmp_path / "c" / "mine").mkdir(exist_ok=True)
+
+    with pytest.warns(UserWarning, match="could not be removed"):
+        fitted = model(tmp_path / "c", callbacks=[leave_something]).fit(CORPUS)
+    assert fitted.release().guarantee.epsilon < 4.0
+    assert not (tmp_path / "c" / "run.json").exists()
+
+
+def test_the_checkpoint_stays_until_the_result_is_safe(tmp_path):
+    folder = tmp_path / "c"
+
+    def fit_and_fail():
+        with kept_until_safe(), kept_until_safe():
+            model(folder).fit(CORPUS)
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        fit_and_fail()
+    with kept_until_safe():
+        again = model(folder).fit(CORPUS)  # repeats the last stage, not the whole
+        assert folder.exists()
+    assert not folder.exists()
+    assert sum(entry["count"] for entry in again.release().ledger if entry["label"] == "topic counts") == 12 + 4

@@ -103,7 +103,7 @@ def test_eq_9(curve, iterations):
 
 
 def test_each_word_once():
-    corpus = as_public(Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 0]])))
+    corpus = as_public(Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 0]]), vocabulary_from="public"))
     once = zhao2021.each_word_once(corpus)
     np.testing.assert_array_equal(once.to_counts().toarray(), [[1, 0, 1], [0, 1, 0]])
     assert once.vocabulary_from == "public"

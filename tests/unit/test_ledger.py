@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -232,6 +233,21 @@ def test_a_pickled_ledger_is_a_record() -> None:
     with pytest.raises(InputError, match="takes no charges"):
         record.charge(TENTH, label="y")
     assert len(pickle.loads(pickle.dumps(record)).entries) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_cannot_spend_it_too() -> None:
+    """The parent would never know, and every child would have the whole budget."""
+    ledger = Ledger(Budget(1.0))
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger.charge(PureRelease(epsilon=0.5), label="child")
+        except InputError as error:
+            os._exit(0 if "copy" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    ledger.charge(PureRelease(epsilon=1.0), label="parent")
 
 
 def test_the_error_survives_the_way_back_from_a_worker() -> None:

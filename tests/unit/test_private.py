@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import warnings
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -117,8 +118,10 @@ def test_a_ledger_of_another_relation_is_refused(corpus):
 
 def test_words_from_the_private_text_are_refused(corpus):
     ledger = Ledger(Budget(5.0, 1e-5))
-    with pytest.raises(WouldLeak, match=r"vocabulary=.*Corpus\.restrict") as error:
+    with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer\)\.$") as error:
         tiny(ledger=ledger).fit(corpus.most_frequent(20))
+    with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer.*Corpus\.restrict"):
+        tiny(ledger=ledger).fit(replace(corpus, vocabulary_from="text", all_words=True))
     assert "\n" not in str(error.value)
     assert not set(corpus.vocabulary) & set(str(error.value).split())
     assert ledger.entries == ()
@@ -259,6 +262,7 @@ def test_nothing_private_is_left_in_the_estimator(corpus):
         "ledger_",
         "n_features_in_",
         "topic_shares_",
+        "_spent",
         "_vocabulary",
     }
     assert model.history_ == {}

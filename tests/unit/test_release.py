@@ -230,7 +230,7 @@ def test_a_place_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device"), MemoryError()])
-@pytest.mark.parametrize("where", ["_write_text", "_settle", "_digest", "_sync_folder", "_move_into_place"])
+@pytest.mark.parametrize("where", ["_write_text", "_settle", "_digest", "sync_folder", "_move_into_place"])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_failed_save_leaves_no_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, where: str, overwrite: bool

@@ -310,7 +310,7 @@ def test_the_number_of_threads_changes_nothing(corpus, groups, form):
 def test_nothing_private_is_left_in_the_estimator(corpus, form):
     model = tiny(**form).fit(corpus, groups=[f"secret-user-{i % 7}" for i in range(40)])
     fitted = {"alpha_", "beta_", "components_", "topic_shares_", "guarantee_", "history_", "ledger_", "n_features_in_"}
-    assert {name for name in vars(model) if name not in model.get_params()} == {*fitted, "_vocabulary"}
+    assert {name for name in vars(model) if name not in model.get_params()} == {*fitted, "_spent", "_vocabulary"}
     assert model.history_ == {}
     tokens = corpus.words[:8]
     pickled = pickle.dumps(model)

@@ -78,7 +78,8 @@ def test_a_corpus_that_knows_what_its_words_cost():
     assert vectorizer.to_corpus(TEXTS[:7]).n_documents == 7
     assert corpus[:5].vocabulary_cost is corpus.vocabulary_cost
     assert corpus.restrict(WORDS[:2]).vocabulary_cost is corpus.vocabulary_cost
-    assert corpus.restrict(WORDS[:2], vocabulary_from="public").vocabulary_cost is None
+    again = corpus.restrict(WORDS[:2], vocabulary_from="public")  # which of these are there was selected
+    assert (again.vocabulary_from, again.vocabulary_cost) == ("private-selection", corpus.vocabulary_cost)
     assert corpus.most_frequent(2).vocabulary_cost is None
 
 
@@ -199,9 +200,30 @@ def test_a_corpus_that_lacks_words_is_refused():
     corpus = builder.build()
     assert corpus.all_words
     assert corpus[::2].all_words
+    vectorizer = PrivateVectorizer(4.0).fit(corpus)
     for other in (cut.build(), corpus.most_frequent(5), corpus.restrict(WORDS), Corpus.from_counts([[1, 2]])):
-        with pytest.raises(WouldLeak, match="does not hold all words"):
-            PrivateVectorizer().fit(other)
+        for use in (PrivateVectorizer().fit, vectorizer.transform, vectorizer.to_corpus):
+            with pytest.raises(WouldLeak, match="does not hold all words"):
+                use(other)
+    public = corpus.restrict(WORDS, vocabulary_from="public")  # its words hang on nobody
+    assert vectorizer.to_corpus(public).vocabulary_cost == vectorizer.to_corpus(corpus).vocabulary_cost
+
+
+def test_one_document_must_not_decide_what_others_are_left_with():
+    """Of the three most frequent words one is "wind" in D′ alone. No list makes up for that, public or selected."""
+    texts = ["rain wind storm"] * 300 + ["piano violin concert"] * 300
+
+    def cut(more):
+        builder = CorpusBuilder(max_words=3)
+        for text in texts + more:
+            builder.add(text)
+        return builder.build()
+
+    d, d1 = (cut(more).restrict(["rain", "wind"], vocabulary_from="public") for more in ([], ["wind"]))
+    assert (d.word_counts != d1.word_counts).all()  # by far more than one document
+    assert d.vocabulary_from == "unknown"
+    fitted = model().fit(d)
+    assert fitted.guarantee_.reasons == ("the columns of the matrix are taken as a public vocabulary",)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +306,10 @@ def test_the_models_guarantee_covers_the_words():
     assert fitted.guarantee_.epsilon == pytest.approx(ledger.spent().epsilon, abs=1e-9)
     assert 0.98 * 3 < fitted.guarantee_.epsilon <= 3
     assert fitted.guarantee_.reasons == ()
-    alone = model().fit(vectorizer.to_corpus(TEXTS).restrict(WORDS, vocabulary_from="public"))
+    builder = CorpusBuilder(vocabulary=WORDS)
+    for text in TEXTS:
+        builder.add(text)
+    alone = model().fit(builder.build())
     louder = [
         next(e for e in m.ledger_.entries if e.label == "topic counts").event.sensitivity for m in (fitted, alone)
     ]

@@ -165,16 +165,18 @@ def fit(
         ]
     model = make_model(row, n_topics, given, **common)  # after reading: bad input need not wait for its module
     start = time.perf_counter()
-    with _warnings_as_notes(), _keeping(checkpoint):
+    from discreet.models.checkpoint import kept_until_safe
+
+    with _warnings_as_notes(), _keeping(checkpoint), kept_until_safe():  # a full disk must not cost a run that was paid
         if selecting and corpus.all_words:
             from discreet.models.text import fit_text
 
             fit_text(model, corpus, max_words=max_words, told=None if quiet else partial(_tell_words, budget))
         else:
             model.fit(corpus)
-    seconds = time.perf_counter() - start
-    release = model.release()
-    release.save(output, overwrite=overwrite)
+        seconds = time.perf_counter() - start
+        release = model.release()
+        release.save(output, overwrite=overwrite)
     with suppress(KeyboardInterrupt):  # the model is written: stopping the print-out now is no failure
         _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
 

@@ -145,7 +145,10 @@ class Corpus:
         """Keep only the tokens of a given vocabulary, in its order; other tokens are dropped, documents are kept.
 
         Where the list comes from only the caller knows: say ``vocabulary_from="public"`` if it was known without
-        looking at the text. Otherwise it is as public as the vocabulary before.
+        looking at the text. Otherwise it is as public as the vocabulary before. And a public list makes public words
+        only of a corpus that has all words of its text, or public ones: where words were left out before, which of the
+        list are left depends on all documents. Then words selected privately keep their cost, and others are
+        ``unknown``: that they are public is assumed, and a guarantee says so.
         """
         vocabulary = tuple(vocabulary)
         column = {word: i for i, word in enumerate(vocabulary)}
@@ -153,6 +156,9 @@ class Corpus:
         words = new_index[self.words]
         kept = words >= 0
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
+        told = vocabulary_from or self.vocabulary_from
+        if told == "public" and self.vocabulary_from != "public" and not self.all_words:
+            told = "private-selection" if self.vocabulary_from == "private-selection" else "unknown"
         return Corpus(
             words[kept],
             offsets,
@@ -160,8 +166,8 @@ class Corpus:
             self.groups,
             self.collections,
             self.labels,
-            vocabulary_from=vocabulary_from or self.vocabulary_from,
-            vocabulary_cost=self.vocabulary_cost if vocabulary_from is None else None,
+            vocabulary_from=told,
+            vocabulary_cost=self.vocabulary_cost if told == "private-selection" else None,
         )
 
     def most_frequent(self, n_words: int) -> Corpus:

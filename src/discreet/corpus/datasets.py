@@ -136,7 +136,7 @@ def load(
     ``vocabulary`` (a public list, or a file) or ``max_words`` (the most frequent words) choose the words. Without a
     given vocabulary the corpus says ``text``: also for ``kos`` and ``nips``, whose words UCI took from the documents.
     To work under the assumption that such a list is public, say so: ``corpus.restrict(corpus.vocabulary,
-    vocabulary_from="public")``.
+    vocabulary_from="public")``. A guarantee then names the assumption.
 
     ``split`` is for ``20newsgroups``: ``"train"``, ``"test"``, or None for both. Its posts come without headers,
     quotes and signatures. Senders are told apart by e-mail address, 8,480 of them; the 8,609 different ``From:``

@@ -16,6 +16,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.documents import mixtures
 from discreet.models.release import Release
 from discreet.privacy import Guarantee
+from discreet.privacy.events import Entry
 
 RUNNING: dict[str, Any] = {
     "n_threads": [Interval(Integral, 1, None, closed="left"), None],
@@ -44,6 +45,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     history_: dict[str, list[float]]
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
+    _spent: tuple[Entry, ...]
+    """What the guarantee of a private fit adds up; its ledger may hold other fits too."""
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -59,14 +62,22 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     "not show. Use it with LDA."
                 )
 
+    def _forget(self) -> None:
+        """What an earlier fit has left. A fit that is refused, or stops, must not stand under that one's promise."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in ("_vocabulary", "_spent")]:
+            del self.__dict__[name]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return {"components_", "guarantee_"} <= vars(self).keys()
+
     def _read(self, X: Any, *, reset: bool) -> Corpus:
-        """Documents as a Corpus over the words of the model."""
+        """Documents as a Corpus over the words of the model, which is a new one after ``reset``."""
+        if reset:
+            self._forget()
         if isinstance(X, Corpus):
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary
-                if hasattr(self, "feature_names_in_"):
-                    del self.feature_names_in_
             elif self._vocabulary is not None and X.vocabulary != self._vocabulary:
                 return X.restrict(self._vocabulary)
             elif X.n_words != self.n_features_in_:
@@ -149,11 +160,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
 
     def _accounts(self) -> dict[str, Any]:
-        """What was charged, and the history, of models that keep a ledger: theirs is made of released numbers only."""
-        ledger = getattr(self, "ledger_", None)
-        if ledger is None:
-            return {}
-        return {"ledger": [entry.to_json() for entry in ledger.entries], "history": self.history_}
+        """What this fit cost, and the history, of private models: theirs is made of released numbers only."""
+        spent = getattr(self, "_spent", None)
+        return {} if spent is None else {"ledger": [entry.to_json() for entry in spent], "history": self.history_}
 
     def _planned_parameters(self) -> dict[str, Any]:
         """Constructor parameters that describe the training and can be written down."""

@@ -8,7 +8,7 @@ data away). Restoring a checkpoint never gives budget back, because what was spe
 has it. Without a budget file the note in the folder is all there is, and a copied folder would forget.
 
 The folder holds private state (every token and its topic): its files are for their owner's eyes only, and a fit that
-ends removes it.
+ends removes it. One process uses it at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -24,12 +27,18 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from discreet._errors import DiscreetError, InputError
+from discreet._files import BINARY, sync_folder, try_lock
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.ledger import Ledger, Reservation
 
-RUN, SPENT, STATE, NEW = "run.json", "spent.jsonl", "state.npz", "new"
+RUN, SPENT, STATE, NEW, LOCK = "run.json", "spent.jsonl", "state.npz", "new", "lock"
+
+_HELD: dict[Path, int] = {}
+"""Folders that this process has locked, and by which open file. A fit that fails in it may be begun again in it."""
+
+_WAITING: ContextVar[list[Checkpoint] | None] = ContextVar("_WAITING", default=None)
 
 NOTICE = "private: tokens and topics of a fit that is not done. Never publish or copy; the fit removes it at its end."
 
@@ -41,6 +50,22 @@ def fingerprint(corpus: Corpus, groups: AnyArray | None, **facts: Any) -> str:
     for array in (corpus.words, corpus.offsets, groups):
         digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
+
+
+@contextmanager
+def kept_until_safe() -> Iterator[None]:
+    """Checkpoints of fits that end within are removed when the block has ended well: then what was paid for is safe."""
+    if _WAITING.get() is not None:  # an outer block waits for more
+        yield
+        return
+    waiting: list[Checkpoint] = []
+    before = _WAITING.set(waiting)
+    try:
+        yield
+    finally:
+        _WAITING.reset(before)
+    for checkpoint in waiting:
+        checkpoint.remove()
 
 
 class Checkpoint:
@@ -55,14 +80,29 @@ class Checkpoint:
         try:
             self.folder.mkdir(mode=0o700)
         except FileExistsError:
-            if not self.folder.is_dir() or {path.name for path in self.folder.iterdir()} - {NEW}:
+            if not self.folder.is_dir() or {path.name for path in self.folder.iterdir()} - {NEW, LOCK}:
                 self._open(run)
                 return
         except FileNotFoundError:
             raise InputError(
                 f"there is no folder {self.folder.parent} to put a checkpoint in. Make it first."
             ) from None
+        self._hold()
         self.write(RUN, json.dumps({"notice": NOTICE, "run": run}).encode())
+        sync_folder(self.folder.absolute().parent)
+
+    def _hold(self) -> None:
+        """Two runs in one folder would each believe that the other's noise is theirs."""
+        folder = self.folder.resolve()
+        if folder in _HELD:
+            return
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
+        if not try_lock(descriptor):
+            os.close(descriptor)
+            raise InputError(
+                f"the checkpoint in {self.folder} is in use by another process. Wait for it, or name another folder."
+            )
+        _HELD[folder] = descriptor
 
     def _open(self, run: str) -> None:
         try:
@@ -77,6 +117,7 @@ class Checkpoint:
                 f"the checkpoint in {self.folder} is of another run: other documents, parameters or budget. Resume it "
                 "with what it was begun with, or name another folder. (What that run spent stays spent.)"
             )
+        self._hold()
         if (self.folder / SPENT).exists():
             *lines, torn = (self.folder / SPENT).read_bytes().split(b"\n")
             if torn:  # its noise was never drawn
@@ -94,6 +135,7 @@ class Checkpoint:
             file.write(json.dumps([entry.to_json() for entry in entries]) + "\n")
             file.flush()
             os.fsync(file.fileno())
+        sync_folder(self.folder)
         self.spent = (*self.spent, *entries)
 
     def save(self, state: Mapping[str, Any]) -> None:
@@ -114,12 +156,29 @@ class Checkpoint:
             reasons.append("the checkpoint was not copied, nor restored from a backup")
         return spent((*elsewhere, *self.spent), delta).epsilon, tuple(reasons)
 
+    def done(self) -> None:
+        """The run has ended, and nobody needs its private state: remove it, now or when `kept_until_safe` says so."""
+        waiting = _WAITING.get()
+        if waiting is None:
+            self.remove()
+        else:
+            waiting.append(self)
+
     def remove(self) -> None:
-        """The run is done, and nobody needs its private state."""
-        (self.folder / RUN).unlink()  # first: what a kill leaves of the folder is then no checkpoint
-        for path in self.folder.iterdir():
-            path.unlink()
-        self.folder.rmdir()
+        """Everything that is ours. A result that was paid for is not lost because a folder cannot be removed."""
+        with suppress(KeyError):
+            os.close(_HELD.pop(self.folder.resolve()))
+        try:
+            (self.folder / RUN).unlink()  # first: what a kill leaves of the folder is then no checkpoint
+            for path in self.folder.iterdir():
+                path.unlink()
+            self.folder.rmdir()
+        except OSError as error:
+            warnings.warn(
+                f"the checkpoint in {self.folder} could not be removed ({error.strerror or error}). It may hold "
+                "private state: remove it by hand.",
+                stacklevel=3,
+            )
 
     def write(self, name: str, content: bytes) -> None:
         """A file of the folder, completely or not at all."""
@@ -131,6 +190,7 @@ class Checkpoint:
             file.flush()
             os.fsync(file.fileno())
         (self.folder / NEW).replace(self.folder / name)
+        sync_folder(self.folder)
 
 
 class Resumable(Protocol):

@@ -202,8 +202,10 @@ class HybridLDA(TopicModel):
         if checkpoint is not None:
             _, more = checkpoint.account(plan.entries, (), float(self.delta), ledger)
             assumptions, spent = assumptions + more, checkpoint.spent
-            checkpoint.remove()
+        self._spent = plan.entries if spent is None else spent
         self.guarantee_ = guarantee_of(plan, float(self.delta), key, assumptions, spent)
+        if checkpoint is not None:
+            checkpoint.done()
         return self
 
     def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:

@@ -26,7 +26,7 @@ class VocabularyCost:
     def owed(self, ledger: Ledger) -> tuple[Entry, ...]:
         """What ``ledger`` has not been charged: nothing if it is the one of the selection, in memory or on disk."""
         mine, its = self.ledger.file, ledger.file
-        same_file = mine is not None and its is not None and mine.path.resolve() == its.path.resolve()
+        same_file = mine is not None and its is not None and mine.is_the_same_as(its)
         return () if ledger is self.ledger or same_file else self.entries
 
 
@@ -50,10 +50,12 @@ def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
 def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
     """Refuse words that were read from the private text; what must be assumed of the others."""
     if corpus.vocabulary_from == "text":  # [public]
+        instead = "read the text with a public word list (vocabulary=), or select words privately (PrivateVectorizer)"
+        if corpus.all_words:
+            instead += ", or restrict the corpus to a public list (Corpus.restrict)"
         raise WouldLeak(
             "the vocabulary was read from the private text, and a word that one person used gives that person away. "
-            "Pass a public word list (vocabulary=), select words privately (PrivateVectorizer), or restrict the corpus "
-            "to a public list with Corpus.restrict."
+            f"Instead, {instead}."
         )
     if corpus.vocabulary_from == "unknown":
         return ("the columns of the matrix are taken as a public vocabulary",)

@@ -38,7 +38,7 @@ def proven(model: Paying, epsilon: float, unit: Unit, key: Key, assumptions: tup
         return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {unit}")
     return Guarantee(
         epsilon=epsilon,
-        delta=model.delta,
+        delta=float(model.delta),
         unit=unit,
         observer=Observer.STATISTICS,
         relation=Relation.ADD_REMOVE,

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from discreet._errors import InputError, ReleaseError
+from discreet._files import sync_folder
 from discreet._types import FloatArray
 
 FORMAT = "discreet release"
@@ -102,12 +103,12 @@ def write(
         head = {"format": FORMAT, "format_version": FORMAT_VERSION, **about}
         head["sha256"] = {name: _digest(partial / name) for name in HASHED}
         _write_text(partial / "release.json", json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-        _sync_folder(partial)
+        sync_folder(partial)
         _move_into_place(partial, target)
     except BaseException:  # Ctrl-C included
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return target
 
 
@@ -141,15 +142,6 @@ def _settle(file: Any) -> None:
     """Onto the disk itself, so that the rename cannot overtake the bytes."""
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    with suppress(OSError):  # some file systems (and Windows) cannot sync a folder
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -194,8 +194,6 @@ class SpectralLDA(TopicModel):
             check_configuration(self, groups)
         corpus = self._read(X, reset=True)
         self.history_ = {}
-        for name in ("configuration_", "edge_split_", "edges_", "choice_"):
-            self.__dict__.pop(name, None)
         if self.configuration is not None:
             fit_configuration(self, corpus, SMOOTHING)
         elif self.epsilon is None:
@@ -217,7 +215,6 @@ class SpectralLDA(TopicModel):
         self.n_topics_ = len(self.alpha_)
         seeded = (SEEDED,) if Key.open(self.random_state).seeded else ()
         self.guarantee_ = Guarantee.none(EXACT_COUNTS, *seeded)
-        self.__dict__.pop("ledger_", None)
 
     def _fit_private(self, corpus: Corpus, groups: Any) -> None:
         fit = UnitFit(self, corpus, groups)

@@ -103,7 +103,6 @@ def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> N
     model.components_, model.alpha_ = smoothed(outcome.topics, uniform, smoothing), outcome.alpha
     model.eigenvalues_, model.n_topics_ = outcome.values, len(outcome.alpha)
     model.edges_ = (*first, *outcome.edges)
-    model.__dict__.pop("ledger_", None)
     _warn(outcome.unbounded, outcome.settled)
     reasons = [*_why_claimed(model, moments, outcome.edges), *reasons]
     if corpus.vocabulary_from == "private-selection":

@@ -167,7 +167,7 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
         model.components_, model.alpha_ = frequencies[None, :], np.array([float(model.alpha0)])
     model.eigenvalues_, model.n_topics_ = whitening.values, len(model.alpha_)
     model._tell(float(moments.n), clear)
-    model.ledger_, model.configuration_ = ledger, 1
+    model.ledger_, model._spent, model.configuration_ = ledger, plan.entries, 1
     model.guarantee_ = _guarantee(model, plan.epsilon, key, assumptions)
 
 
@@ -190,7 +190,7 @@ def _guarantee(model: SpectralLDA, epsilon: float, key: Key, assumptions: tuple[
         return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {Unit.DOCUMENT}")
     return Guarantee(
         epsilon=epsilon,
-        delta=model.delta,
+        delta=float(model.delta),
         unit=Unit.DOCUMENT,
         observer=Observer.STATISTICS,
         relation=Relation.REPLACE,

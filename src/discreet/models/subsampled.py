@@ -223,8 +223,6 @@ class SubsampledLDA(TopicModel):
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True)
         judged = None if public is None else self._read_public(public)
-        for name in ("ledger_", "guarantee_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
         if self.as_published:
             if groups is not None:
                 raise InputError("as_published=True knows no users: its paper protects words. Leave groups out.")

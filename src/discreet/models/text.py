@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from discreet._errors import DiscreetError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
-from discreet.models.checkpoint import Checkpoint, open_checkpoint
+from discreet.models.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
 from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.promise import open_ledger
 from discreet.models.vectorizer import PrivateVectorizer, selected_with
@@ -100,9 +100,10 @@ def fit_text(
         with _set(model, ledger=ledger):
             model.fit(selected)
     else:  # a ledger in memory is not handed on: the rounds' checkpoint keeps the count, the words' cost included
-        with _set(model, checkpoint=checkpoint.folder / TOPICS):
-            model.fit(selected)
-        _finish(model, checkpoint, len(words))
+        with kept_until_safe():
+            with _set(model, checkpoint=checkpoint.folder / TOPICS):
+                model.fit(selected)
+            _finish(model, checkpoint, len(words))
     return model
 
 
@@ -162,4 +163,4 @@ def _finish(model: Planning, checkpoint: Checkpoint, one: int) -> None:
     if times > 1 and model.guarantee_.basis == Basis.PROVEN:
         again = f"interrupted and resumed: the selection of words was charged {times} times"
         model.guarantee_ = replace(model.guarantee_, reasons=(*model.guarantee_.reasons, again))
-    checkpoint.remove()
+    checkpoint.done()

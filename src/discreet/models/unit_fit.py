@@ -71,14 +71,15 @@ class UnitFit:
         return self.ledger.reserve((*plan, *self._words.owed(self.ledger)))
 
     def end(self, plan: Sequence[Entry], epsilon: float, *assumptions: str) -> None:
-        """Hand the ledger and the guarantee to the model, and remove the checkpoint."""
-        assumed = (*self._assumptions, *assumptions)
+        """Hand the ledger, this fit's part of it and the guarantee to the model; then the checkpoint may go."""
+        assumed, spent = (*self._assumptions, *assumptions), (*self._words.entries, *plan)
         if self._checkpoint is not None:
             elsewhere = () if self._owed else self._words.entries
-            delta = self._model.delta
+            delta = float(self._model.delta)
             epsilon, more = self._checkpoint.account((*plan, *self._owed), elsewhere, delta, self.ledger)
-            assumed += more
-            self._checkpoint.remove()
+            assumed, spent = (*assumed, *more), (*elsewhere, *self._checkpoint.spent)
         key = replace(self.key, seeded=self.key.seeded or self._words.seeded)
-        self._model.ledger_ = self.ledger
+        self._model.ledger_, self._model._spent = self.ledger, spent
         self._model.guarantee_ = proven(self._model, epsilon, self.unit, key, assumed)
+        if self._checkpoint is not None:
+            self._checkpoint.done()

@@ -231,8 +231,6 @@ class VariationalLDA(TopicModel):
         self._check_together()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True)
-        for name in ("ledger_", "guarantee_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
         self.alpha_, self.beta_ = alpha, float(self.beta)
         if self.epsilon is None and self.noise_multiplier is None:
             return self._fit_exact(corpus)

@@ -136,7 +136,12 @@ class PublishedPlan:
         if event.sensitivity < 1:
             raise InputError("the noise is so large that nothing else would be left. Take a larger epsilon.")
         rounds = replace(rounds, label="topic counts")
-        return cls(rounds, event, threshold, accounting.epsilon((rounds, *before), float(model.delta)))
+        epsilon = accounting.epsilon((rounds, *before), float(model.delta))
+        if epsilon == math.inf:  # before anything is charged
+            raise InputError(
+                f"at delta={model.delta:g} no epsilon is finite, with what the words have cost. Take a larger delta."
+            )
+        return cls(rounds, event, threshold, epsilon)
 
 
 class PublishedRounds(_Updates):

@@ -199,6 +199,11 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Documents over the selected words. The corpus knows what these have cost."""
         check_is_fitted(self)
         if isinstance(X, Corpus):
+            if not X.all_words and X.vocabulary_from != "public":  # [restricted]
+                raise WouldLeak(
+                    "this corpus does not hold all words of its text: which of the selected words are left in it "
+                    "depends on all documents. Pass the texts, or a corpus read without max_words=."
+                )
             corpus = X.restrict(self.vocabulary_)
         else:
             builder = CorpusBuilder(vocabulary=self.vocabulary_, tokenizer=self._tokenizer())

@@ -5,8 +5,7 @@ everything before it, so that an edit, a lost line or a merge of two copies is f
 
 - **A charge is on disk before it counts.** Under an exclusive lock: read everything, check, append one line, fsync,
   return. Noise is drawn after that, so a run killed at any point leaves the budget charged, never uncharged.
-- **The lock is the kernel's** (flock on POSIX, a byte range on Windows), on the file itself: it ends with the process
-  that held it, however that ends. A lock *file* would outlive a killed run, and whether it is stale would be a guess.
+- **The lock is the kernel's**, on the file itself: it ends with the process that held it, however that ends.
 - **An incomplete last line** (the machine lost power while a charge was written, or the disk was full) means that the
   charge never returned, so its noise was never drawn — if the disk kept its word about fsync. That is for a person to
   judge: nothing is read, shown as spent or charged until they have, and the message says what to do. Ignoring it could
@@ -23,7 +22,7 @@ import hashlib
 import json
 import os
 import platform
-import sys
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,17 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet._errors import DataNotFound, InputError
+from discreet._files import BINARY, lock, sync_folder
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.guarantee import Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger, Reservation
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
 FORMAT = 1
-_HEADER = {"discreet_budget", "epsilon", "delta", "unit", "relation", "created"}
+_HEADER = {"discreet_budget", "epsilon", "delta", "unit", "relation", "created", "id"}
 _CHARGE = {"time", "by", "entries", "digest"}
 
 
@@ -85,16 +80,17 @@ class BudgetFile:
             "unit": str(checked.unit),
             "relation": str(checked.relation),
             "created": _now(),
+            "id": secrets.token_hex(8),
         }
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
         except FileExistsError:
             raise InputError(f"{path} exists already. Choose another name: a budget is never made anew.") from None
         try:
             _append(descriptor, header)
         finally:
             os.close(descriptor)
-        _sync_folder(Path(path).absolute().parent)
+        sync_folder(Path(path).absolute().parent)
         return cls(path)
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -113,8 +109,12 @@ class BudgetFile:
 
     @property
     def identity(self) -> str:
-        """The same wherever the file is moved to."""
+        """The same wherever the file is moved to, and no other's, unless it is a copy."""
         return json.dumps(self._header, sort_keys=True)
+
+    def is_the_same_as(self, other: BudgetFile) -> bool:
+        """Whether a charge to one is a charge to the other. Not so of a copy, nor of a new file in an old place."""
+        return self.identity == other.identity and self.path.resolve() == other.path.resolve()
 
     def __repr__(self) -> str:
         return f"<BudgetFile {self.path}: {self.budget} per {self.unit}>"
@@ -134,6 +134,7 @@ class BudgetFile:
             self.ledger_of(charges).fits(entries)
             line = {"time": _now(), "by": _who(), "entries": [entry.to_json() for entry in entries]}
             _append(descriptor, {**line, "digest": _digest(hashlib.sha256(content), line)})
+            self._still_there(descriptor)
         return Reservation(entries)
 
     # --- the file ---------------------------------------------------------------------------------------------------
@@ -144,19 +145,23 @@ class BudgetFile:
         if self.path.is_dir():
             raise InputError(f"{self.path} is a folder, not a budget file.")
         try:
-            descriptor = os.open(self.path, (os.O_RDWR | os.O_APPEND if writing else os.O_RDONLY) | _BINARY)
+            descriptor = os.open(self.path, (os.O_RDWR | os.O_APPEND if writing else os.O_RDONLY) | BINARY)
         except FileNotFoundError:
             raise DataNotFound(
                 f"there is no budget file {self.path}. To make it: "
                 f"discreet budget {self.path} --create --epsilon E --delta D."
             ) from None
         try:
-            _lock(descriptor, alone=writing)
-            if not _is_still(self.path, descriptor):
-                raise InputError(f"{self.path} was replaced by another file while waiting for it. Try again.")
+            lock(descriptor, alone=writing)
+            self._still_there(descriptor)
             yield descriptor
         finally:
             os.close(descriptor)  # ends the lock too
+
+    def _still_there(self, descriptor: int) -> None:
+        """A charge to a file that nobody will find again is none."""
+        if not _is_still(self.path, descriptor):
+            raise InputError(f"{self.path} was replaced by another file meanwhile. Try again.")
 
     def _read(self, descriptor: int) -> tuple[dict[str, Any], tuple[Charge, ...], bytes]:
         """Header, charges, and the bytes that hold them."""
@@ -208,21 +213,6 @@ class BudgetFile:
 
 # --- the operating system ---------------------------------------------------------------------------------------------
 
-_BINARY = getattr(os, "O_BINARY", 0)
-
-
-def _lock(descriptor: int, *, alone: bool) -> None:
-    if sys.platform == "win32":
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # a byte that never holds text: others may still read the file
-        while True:
-            try:
-                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
-                return
-            except OSError:  # it gives up after ten seconds; a charge may take longer
-                continue
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-
 
 def _is_still(path: Path, descriptor: int) -> bool:
     try:
@@ -247,16 +237,6 @@ def _append(descriptor: int, line: Mapping[str, Any]) -> None:
     if written != len(data):
         raise OSError(f"only {written} of {len(data)} bytes of a charge could be written: the disk may be full")
     os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    """So that a new file's name survives a power loss too."""
-    if sys.platform != "win32":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -138,8 +138,8 @@ class VocabularyRound(ThresholdedVocabulary):
     """One of several rounds in which words leave as the sum of their noisy weights, over the rounds so far, passes.
 
     As `ThresholdedVocabulary`, but a unit's weights may also depend on what earlier rounds said of its own words, and
-    ``delta_threshold`` bounds, whatever happened before, the chance that a word that one unit alone has passes in
-    *this* round. (Proof: ``mechanisms/vocabulary.proof.md``. It costs the same.)
+    ``delta_threshold`` bounds the chance, seen from before the first round, that a word that one unit alone has passes
+    in *this* one. (Proof: ``mechanisms/vocabulary.proof.md``. It costs the same.)
     """
 
 

@@ -7,6 +7,7 @@ nor a checkpoint. It lives in memory; `BudgetFile` is its like on disk, and a le
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,8 @@ class Ledger:
 
     ``file`` is a `BudgetFile` that is charged before the ledger itself; unit and relation are then the file's. A ledger
     that was unpickled or read from JSON is a record: it shows what was charged and refuses more, because two copies
-    could each spend the same budget. (With a file it stays open: the file keeps the count.)
+    could each spend the same budget. So is the copy that a forked process has. (With a file, and no budget of its own,
+    it stays open: the file keeps the count.)
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Ledger:
         )
         self._entries: tuple[Entry, ...] = ()
         self._closed = False
+        self._process = os.getpid()
         self._lock = threading.RLock()
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -101,14 +104,17 @@ class Ledger:
         return self._cost(self._entries, self._delta(delta))
 
     def remaining(self) -> float:
-        """What the budget's ε exceeds the spent one by. More than this may fit: privacy composes below its sum."""
-        if self.budget is None:
-            return math.inf
-        return max(0.0, self.budget.epsilon - self.spent().epsilon)
+        """What the budget's ε (and its file's) exceeds the spent one by. More than this may fit: privacy composes below
+        its sum."""
+        left = [math.inf if self.budget is None else self.budget.epsilon - self.spent().epsilon]
+        if self.file is not None:
+            left.append(self.file.ledger().remaining())
+        return max(0.0, min(left))
 
     def __str__(self) -> str:
         title = f"ledger per {self.unit} ({self.relation})"
-        limit = f"budget {self.budget}" if self.budget is not None else "no budget"
+        limit = f"budget {self.budget}" if self.budget is not None else "no budget" if self.file is None else ""
+        limit += f"{', ' if limit else ''}budget file {self.file.path}" if self.file is not None else ""
         lines = [f"{title}, {limit}"]
         lines += [f"  {e.label or '(no label)'}: {e.count} × {e.event}" for e in self._entries]
         if self.budget is not None:
@@ -124,7 +130,11 @@ class Ledger:
 
     def check(self, event: Event, count: int = 1, *, label: str = "") -> Spent | None:
         """What would be spent after this charge; raises what `charge` would raise. Changes nothing."""
-        return self._check((Entry(event, count, label),))
+        entries = (Entry(event, count, label),)
+        after = self._check(entries)
+        if self.file is not None:
+            self.file.ledger().fits(entries)
+        return after
 
     def charge(
         self,
@@ -174,10 +184,10 @@ class Ledger:
         self.reserve(other.entries)
 
     def _check(self, entries: Sequence[Entry]) -> Spent | None:
-        if self._closed:
+        if self._closed or (os.getpid() != self._process and not self._file_counts(self.file, self.budget)):
             raise InputError(
-                "this ledger is a copy (unpickled, or read from JSON) and takes no charges, for the original would not "
-                "know of them. Use the original, or a BudgetFile, which processes can share."
+                "this ledger is a copy (unpickled, read from JSON, or another process's) and takes no charges, for the "
+                "original would not know of them. Use the original, or a BudgetFile, which processes can share."
             )
         if not entries:
             raise InputError("there is nothing to charge: the plan has no entry.")
@@ -231,7 +241,13 @@ class Ledger:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock(), _closed=state["_closed"] or state["file"] is None)
+        closed = state["_closed"] or not self._file_counts(state["file"], state["budget"])
+        self.__dict__.update(state, _lock=threading.RLock(), _closed=closed)
+
+    @staticmethod
+    def _file_counts(file: BudgetFile | None, budget: Budget | None) -> bool:
+        """Whether the file alone knows what may be spent, so that copies in other processes do no harm."""
+        return file is not None and budget is None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for ``json.dumps``. A budget file is not part of it."""

@@ -1,0 +1,56 @@
+"""What the operating system must do for us, and does in two ways: locks that end with their holder, names that last."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+BINARY = getattr(os, "O_BINARY", 0)
+
+_BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+
+
+def lock(descriptor: int, *, alone: bool = True) -> None:
+    """Wait until nobody else holds the open file (or, if not ``alone``, nobody holds it alone), and hold it.
+
+    The kernel's lock (flock on POSIX, a byte range on Windows): it ends with the process, however that ends. A lock
+    *file* would outlive a killed run, and whether it is stale would be a guess.
+    """
+    if sys.platform == "win32":
+        while not try_lock(descriptor):
+            pass  # it waits ten seconds by itself; a holder may take longer
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Hold the open file alone, if nobody else holds it."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # a byte that never holds text: others may still read the file
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _BUSY:
+            raise
+        return False
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """So that the name of a new file survives a power loss too."""
+    with suppress(OSError):  # some file systems (and Windows) cannot sync a folder
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
