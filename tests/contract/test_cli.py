@@ -591,6 +591,34 @@ def test_demo(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert everything_in(here) == before
 
 
+def test_output_that_was_closed_is_no_error(here: Path) -> None:
+    """``discreet topics model >&-``: nobody is listening, and nothing is wrong."""
+    command = f"{sys.executable} -m discreet topics model >&-"
+    ran = subprocess.run(["bash", "-c", command], cwd=here, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 0
+    assert ran.stderr == f"guarantee: {Guarantee.none(EXACT_COUNTS).summary()}\n"
+
+
+def test_a_paid_run_survives_a_full_disk(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoint goes only when the model is written; the same command then repeats the last rounds, not all."""
+    run("budget", "b", "--create", "--epsilon", 50, "--delta", "1e-6")
+    fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--epsilon", 20, "-o", "new", "-q", "--vocabulary", "w")
+    Path("w").write_text("rain\nwind\npiano\n")
+    fit = (*fit, "--budget", "b", "--checkpoint", "c")
+
+    def fail(_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(release_folder, "_settle", fail)
+        assert run(*fit).code == 2
+    assert Path("c").is_dir()
+    paid = len(BudgetFile(here / "b").charges())
+    assert run(*fit).code == 0
+    assert len(BudgetFile(here / "b").charges()) == paid + 1
+    assert not Path("c").exists()
+
+
 def test_a_closed_pipe_is_quiet(here: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -822,6 +850,32 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         ("transform", "model", "texts.jsonl", "-o", "x.csv"),
         "x.csv exists already",
     ),
+    "table over the input": (
+        nothing,
+        ("transform", "model", "texts.jsonl", "--text", "body", "-o", "texts.jsonl", "--overwrite"),
+        "texts.jsonl is no earlier result",
+    ),
+    "table in a model": (
+        nothing,
+        ("transform", "model", "texts.jsonl", "--text", "body", "-o", "model/x.csv"),
+        "meant to be given away",
+    ),
+    "checkpoint where the model goes": (
+        nothing,
+        (*PRIVATE, "--checkpoint", "new"),
+        "private, --output new is to be given away",
+    ),
+    "nothing finished": (
+        nothing,
+        ("reproduce", "sub-lda", "figure4", "--only-show", "--work", "empty"),
+        "nothing of sub-lda figure4 is finished yet in empty",
+    ),
+    "a budget that is none": (
+        raw("b.budget", b"one\ntwo\nthree"),
+        ("budget", "b.budget"),
+        "b.budget is not a budget file",
+    ),
+    "too many threads": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--threads", "10000"), "--threads.*256"),
     "no place for table": (
         nothing,
         ("transform", "model", "texts.jsonl", "-o", "no/x.csv"),

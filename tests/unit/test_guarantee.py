@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet._errors import InputError
 from discreet.privacy import EXACT_COUNTS, SEEDED, Basis, Guarantee, Observer, Relation, Unit
+from discreet.privacy.guarantee import rounded_up
 
 PROVEN = Guarantee(1.0, 1e-6, Unit.DOCUMENT, Observer.STATISTICS, Relation.ADD_REMOVE, Basis.PROVEN)
 
@@ -50,6 +51,23 @@ def test_summary_and_paragraph_name_the_basis(guarantee: Guarantee) -> None:
         }[guarantee.basis]
     )
     assert all(reason in str(guarantee) for reason in guarantee.reasons)
+
+
+def test_the_summary_names_a_condition() -> None:
+    """A line in a log must not promise more than the whole text does."""
+    one, two = (replace(PROVEN, reasons=reasons) for reasons in (("the list is public",), ("a", "b")))
+    assert one.summary().endswith("observer: proven, if the list is public")
+    assert two.summary().endswith("observer: proven, on 2 conditions")
+
+
+@given(st.floats(1e-9, 1e6), st.integers(2, 7))
+def test_a_printed_epsilon_is_never_less(epsilon: float, digits: int) -> None:
+    shown = float(rounded_up(epsilon, digits))
+    assert epsilon * (1 - 2e-12) <= shown <= epsilon * (1 + 10 ** (1 - digits))
+
+
+def test_rounding_up_leaves_round_numbers_alone() -> None:
+    assert [rounded_up(x) for x in (1.0, 0.1 * 3, 1.0000004, 0.0, math.inf)] == ["1", "0.3", "1.00001", "0", "inf"]
 
 
 def test_words_of_an_ordinary_model() -> None:

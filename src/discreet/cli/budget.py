@@ -74,6 +74,8 @@ def _show(file: BudgetFile, *, as_json: bool) -> None:
             [(c.time, c.by, e.label, str(e.count), str(e.event)) for c in charges for e in c.entries],
             right=("times",),
         )
-    used = f"{spent.epsilon:.4g}" if math.isfinite(spent.epsilon) else "infinite"
+    from discreet.privacy.guarantee import rounded_up
+
+    used = rounded_up(spent.epsilon, 4) if math.isfinite(spent.epsilon) else "infinite"
     typer.echo(f"budget: {file.budget} per {file.unit} ({file.relation})")
     typer.echo(f"spent: ε = {used} ({spent.method}), left: {left:.4g}")

@@ -128,6 +128,11 @@ def fit(
     from discreet.models.release_folder import check_target
 
     check_target(output, overwrite=overwrite)
+    if checkpoint is not None and _nested(output.resolve(), checkpoint.resolve()):
+        raise InputError(
+            f"--checkpoint {checkpoint} is private, --output {output} is to be given away, and one lies in the other. "
+            "Name two folders."
+        )
     if budget is not None and seed is not None:
         raise InputError(
             "a seeded run promises nothing, so no budget can account for it. Leave --seed or --budget out."
@@ -179,6 +184,10 @@ def fit(
         release.save(output, overwrite=overwrite)
     with suppress(KeyboardInterrupt):  # the model is written: stopping the print-out now is no failure
         _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
+
+
+def _nested(one: Path, other: Path) -> bool:
+    return one == other or one in other.parents or other in one.parents
 
 
 @contextmanager

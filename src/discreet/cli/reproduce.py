@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,8 +57,14 @@ def reproduce(
     from discreet.experiments.store import Store
 
     folder = work or _cache()
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)  # rather now than after hours
+        if not os.access(output, os.W_OK):
+            raise InputError(f"{output} cannot be written to. Name another folder with --output.")
     if only_show:
         found = outcome(experiment, Store(folder, experiment.grid).read(), quick=quick, repetitions=repetitions)
+        if not found.records:
+            raise InputError(f"nothing of {experiment.name} is finished yet in {folder}. Run it without --only-show.")
     else:
         tell = None if quiet else _tell
         try:

@@ -54,7 +54,9 @@ StopWordsOption = Annotated[
     str | None,
     typer.Option("--stop-words", metavar="english|none|FILE", help="Words to leave out of text; english by default."),
 ]
-ThreadsOption = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="All cores by default.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", metavar="N", min=1, max=256, help="All cores by default.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result of the same kind.")]
 

@@ -13,18 +13,33 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
+from discreet.models.release_folder import is_release
 
 
 def check_output(path: Path, *, overwrite: bool) -> None:
-    """Before anything is computed."""
+    """Before anything is computed. Rows describe private documents, so they do not belong into a release."""
     if path.suffix.lower() not in _WRITERS:
         raise InputError(f"{path} must end in {', '.join(_WRITERS)}, which says how to write it. Choose one of them.")
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name a file that does not exist yet.")
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already. Choose another name, or add --overwrite.")
+    if path.exists() and not _is_earlier_result(path):
+        raise InputError(
+            f"{path} is no earlier result of `discreet transform`, so it is not overwritten. Choose another."
+        )
+    if is_release(path.absolute().parent):
+        raise InputError(
+            f"{path} would lie in a model's folder, which is meant to be given away. Choose another place."
+        )
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path} cannot be written: its folder does not exist. Create it first.")
+
+
+def _is_earlier_result(path: Path) -> bool:
+    with open(path, "rb") as file:
+        start = file.read(20)
+    return start == b"" or start.startswith(_STARTS[path.suffix.lower()])
 
 
 def write_rows(path: Path, rows: FloatArray) -> None:
@@ -56,4 +71,5 @@ def _npy(file: IO[bytes], rows: FloatArray) -> None:
     np.lib.format.write_array(file, rows, allow_pickle=False)
 
 
+_STARTS = {".csv": b"document,topic0", ".jsonl": b'{"document": 0, "top', ".npy": b"\x93NUMPY"}
 _WRITERS: dict[str, Callable[[IO[bytes], FloatArray], None]] = {".csv": _csv, ".jsonl": _jsonl, ".npy": _npy}

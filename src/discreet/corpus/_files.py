@@ -143,7 +143,7 @@ def text_lines(path: Path) -> Iterator[str]:
             lines.pop()
         yield from lines
     if blank:
-        raise InputError(f"{shown(path)} is empty. Give a file with at least one document.")
+        raise InputError(f"{shown(path)} is empty. Give a file with something in it.")
 
 
 def decoded(block: bytes, path: Path, number: int = 1) -> str:

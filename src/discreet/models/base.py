@@ -55,6 +55,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._validate_params()
         except InvalidParameterError as error:
             raise InputError(" ".join(str(error).split())) from None  # an array prints on several lines
+        for name in ("epsilon", "delta"):
+            if isinstance(getattr(self, name, None), bool):
+                raise InputError(f"{name} must be a number; found {getattr(self, name)}.")
         for callback in getattr(self, "callbacks", None) or ():
             if hasattr(callback, "begin") and not self.shows_run:
                 raise InputError(
@@ -86,6 +89,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     "Use Corpus.restrict with the vocabulary of the training documents."
                 )
             return X
+        if _holds_texts(X):
+            raise InputError(
+                f"{type(self).__name__} takes word counts, and these are texts. Pass a Corpus, or counts from "
+                "scikit-learn's CountVectorizer, or what PrivateVectorizer(output='corpus') makes of private text."
+            )
         matrix = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         if reset:
             names = getattr(self, "feature_names_in_", None)
@@ -178,6 +186,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def fit(self, X: Any, y: Any = None) -> Self:
         raise NotImplementedError
+
+
+def _holds_texts(X: Any) -> bool:
+    """One string a document, in a list, an array or a column."""
+    if isinstance(X, str):
+        return True
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
+        return False
+    return isinstance(next(iter(X), None), str)
 
 
 def check_sizes(corpus: Corpus, n_topics: int) -> None:

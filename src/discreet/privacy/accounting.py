@@ -19,6 +19,7 @@ import numpy as np
 from discreet._errors import InputError
 from discreet.privacy.costs import ORDERS, Cost, Distribution, cost, gaussian_distribution
 from discreet.privacy.events import Entry, Event
+from discreet.privacy.guarantee import rounded_up
 
 Parts: TypeAlias = tuple[tuple[Event, int], ...]
 
@@ -40,7 +41,7 @@ class Spent:
     method: str
 
     def __str__(self) -> str:
-        return f"ε = {self.epsilon:.4g} at δ = {self.delta:g} ({self.method})"
+        return f"ε = {rounded_up(self.epsilon, 4)} at δ = {self.delta:g} ({self.method})"
 
 
 def spent(entries: Iterable[Entry], delta: float) -> Spent:

@@ -88,6 +88,9 @@ class BudgetFile:
             raise InputError(f"{path} exists already. Choose another name: a budget is never made anew.") from None
         try:
             _append(descriptor, header)
+        except BaseException:  # a full disk: nothing half-made stays
+            os.unlink(path)
+            raise
         finally:
             os.close(descriptor)
         sync_folder(Path(path).absolute().parent)
@@ -168,7 +171,8 @@ class BudgetFile:
         content = _content(descriptor)
         *lines, rest = content.split(b"\n")
         if rest:
-            raise InputError(self._torn(len(lines), len(content) - len(rest)))
+            ours = bool(lines) and set(_object(lines[0])) == _HEADER
+            raise InputError(self._torn(len(lines) if ours else 0, len(content) - len(rest)))
         header: dict[str, Any] = {}
         charges = []
         before = hashlib.sha256()

@@ -9,10 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from discreet._errors import InputError
+
+
+def rounded_up(epsilon: float, digits: int = 6) -> str:
+    """A printed ε is a promise: it may be a little more than the true one, never less (but for float64's last bits)."""
+    if not 0 < epsilon < math.inf:
+        return f"{epsilon:g}"
+    unit = Decimal(10) ** (Decimal(epsilon).adjusted() - digits + 1)
+    return f"{float((Decimal(epsilon * (1 - 1e-12)) / unit).to_integral_value(ROUND_CEILING) * unit):.{digits}g}"
 
 
 class Unit(StrEnum):
@@ -177,9 +186,12 @@ class Guarantee:
         """One line. It starts with ``none`` when nothing is promised."""
         if self.basis is Basis.NONE:
             return f"none: {'; '.join(self.reasons)}"
-        caveat = "" if self.basis is Basis.PROVEN else f" ({'; '.join(self.reasons)})"
+        reasons = "; ".join(self.reasons)
+        caveat = f" ({reasons})" if reasons else ""
+        if self.basis is Basis.PROVEN and reasons:  # one is told, of more the number: the whole text has them
+            caveat = f", if {reasons}" if len(self.reasons) == 1 else f", on {len(self.reasons)} conditions"
         return (
-            f"ε = {self.epsilon:g}, δ = {self.delta:g} for {self._whom()} ({self.relation}), "
+            f"ε = {rounded_up(self.epsilon)}, δ = {self.delta:g} for {self._whom()} ({self.relation}), "
             f"seen by the {self.observer} observer: {self.basis}{caveat}"
         )
 
@@ -225,7 +237,7 @@ class Guarantee:
             change, larger = _CHANGES_OF_MANY[self.unit, self.relation].format(n=self.group), ""
         return (
             f"The change considered: {change}. To whoever sees {_OBSERVERS[self.observer]}"
-            f", it makes any outcome {factor} (e to the power ε = {self.epsilon:g}){plus}.{larger}"
+            f", it makes any outcome {factor} (e to the power ε = {rounded_up(self.epsilon)}){plus}.{larger}"
         )
 
     # --- for programs -----------------------------------------------------------------------------------------------
