@@ -527,3 +527,19 @@ def test_the_hash_sees_a_change() -> None:
     source = Path(costs.__file__).read_text("utf-8")
     assert code_hash(source) == code_hash(source + "\n# a remark\n")
     assert code_hash(source) != code_hash(source.replace("2 * drift", "3 * drift"))
+
+
+@pytest.mark.parametrize(
+    ("event", "mu"),
+    [
+        (PureRelease(epsilon=1e-9), 1e-9),
+        (LaplaceRelease(scale=1e9), 1e-9),
+        (BoundedRangeDraw(eta=1e-9), 0.5e-9),
+        (GaussianRelease(sigma=100.0, sampling_rate=1e-7), 1e-9),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Event) else "",
+)
+def test_many_tiny_events_do_not_cost_nothing(event: Event, mu: float) -> None:
+    """10¹⁸ of them are a Gaussian of this μ·10⁹, whose ε is above μ·10⁹; a curve that rounds to 0 would give 0."""
+    n = 10**18
+    assert accounting.epsilon([Entry(event, n, "tiny")], 1e-6) > mu * math.sqrt(n)

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
+from sklearn.model_selection import cross_val_score
 
+from discreet import LDA
 from discreet._errors import InputError
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, lda_corpus
 
 COUNTS = np.array([[2, 0, 1], [0, 0, 0], [0, 3, 0]])
 
@@ -74,6 +76,14 @@ def test_choosing_documents(small):
     assert_array_equal(small[1:].labels, [2, 3])
     assert len(small[1]) == 1
     assert len(small[[]]) == 0
+
+
+def test_cross_validation_takes_a_corpus():
+    corpus = lda_corpus(60, 20, 2, mean_length=20, seed=1).corpus
+    scores = cross_val_score(LDA(2, n_sweeps=5, random_state=1), corpus, cv=3)
+    thirds = [np.arange(60) // 20 == i for i in range(3)]
+    own = [LDA(2, n_sweeps=5, random_state=1).fit(corpus[~third]).score(corpus[third]) for third in thirds]
+    assert_array_equal(scores, own)
 
 
 def test_restricting_the_vocabulary(small):

@@ -192,3 +192,17 @@ def test_entries_survive_json(event: Event) -> None:
 def test_json_that_is_no_entry(broken: Any) -> None:
     with pytest.raises(InputError):
         Entry.from_json(broken)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GaussianRelease(sigma=1e-200), "sigma must lie between 1e-50 and 1e.50; found 1e-200"),
+        (lambda: DiscreteGaussianRelease(scale=1e200, sensitivity=1.0, cells=1), "scale must lie between"),
+        (lambda: Entry(GaussianRelease(sigma=1.0), 10**400, "x"), "count must be at most 2.63; found a number of 401"),
+    ],
+)
+def test_numbers_beyond_all_use_are_refused(make, message):
+    """In one line, where arithmetic would overflow later."""
+    with pytest.raises(InputError, match=message):
+        make()

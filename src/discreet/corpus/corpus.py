@@ -111,6 +111,11 @@ class Corpus:
         """Documents without a token."""
         return int((self.lengths == 0).sum())
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and words, as of a matrix: scikit-learn's cross-validation asks for it."""
+        return self.n_documents, self.n_words
+
     def __len__(self) -> int:
         return self.n_documents
 

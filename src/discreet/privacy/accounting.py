@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from discreet._errors import InputError
-from discreet.privacy.costs import ORDERS, Cost, Distribution, cost, gaussian_distribution
+from discreet.privacy.costs import ORDERS, Cost, Distribution, Floats, cost, gaussian_distribution
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.guarantee import rounded_up
 
@@ -30,6 +30,9 @@ HOPELESS = 2000.0
 """Beyond this ε a distribution is not worth its memory: nothing is protected by any accounting."""
 ROUNDING = 2e-16
 """Error in δ of a distribution in float64, per composition: five times the worst that was measured (see the proof)."""
+
+CURVE_ROUNDING = 1e-14
+"""Error of a Rényi curve in float64, per event: twice the worst that was measured (see the proof)."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class _Total:
         self.pure = math.inf if self.precision else math.fsum(n * c.pure for c, n in self._rest)
         self._rdp = ORDERS * self.precision / 2
         for c, n in self._rest:
-            self._rdp = self._rdp + (n * c.rdp if c.rdp is not None else math.inf)
+            self._rdp = self._rdp + (n * _above_rounding(c.rdp) if c.rdp is not None else math.inf)
 
     def ways(self, delta: float) -> list[Spent]:
         return [
@@ -179,6 +182,12 @@ class _Total:
         variance = (self.precision + math.fsum(n * c.spread**2 for c, n in self._rest)) / n
         grid = GRID * max(1.0, 8 / math.sqrt(n))  # few events can afford a finer one
         return min(MAX_STEP, 2.0 ** math.floor(math.log2(math.sqrt(variance) / grid)))
+
+
+def _above_rounding(rdp: Floats) -> Floats:
+    """What a curve may truly be: of 10¹⁵ tiny events each may come out as nothing, or less."""
+    slack = CURVE_ROUNDING * (1 + rdp + 1 / (ORDERS - 1))
+    return np.asarray(np.maximum(rdp, 0) + slack)
 
 
 @lru_cache(maxsize=32)

@@ -17,6 +17,9 @@ from typing import Any, ClassVar
 from discreet._errors import InputError
 from discreet.privacy.guarantee import Relation
 
+FAR, MOST = 1e50, 2**63
+"""No noise of any use lies beyond, and float64 can still square and count it."""
+
 MIN_SCALE = 1000.0
 """The smallest discrete Gaussian, in grid steps: below it the continuous curve would be needlessly far away."""
 
@@ -249,6 +252,8 @@ def _positive(value: object, name: str) -> float:
     number = _number(value, name)
     if not 0 < number < math.inf:
         raise InputError(f"{name} must be positive and finite; found {number:g}.")
+    if not 1 / FAR <= number <= FAR:
+        raise InputError(f"{name} must lie between {1 / FAR:g} and {FAR:g}; found {number:g}.")
     return number
 
 
@@ -272,4 +277,6 @@ def _rate(value: object) -> float:
 def _count(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise InputError(f"{name} must be a whole number of at least 1; found {value!r}.")
+    if int(value) > MOST:
+        raise InputError(f"{name} must be at most 2^63; found a number of {len(str(value))} digits.")
     return int(value)
