@@ -150,8 +150,8 @@ class Checkpoint:
 
         twice = sum(entry.count for entry in self.spent) - sum(entry.count for entry in plan)
         reasons = []
-        if self.resumed:
-            reasons.append(f"interrupted and resumed: {max(twice, 0)} releases were charged a second time")
+        if self.resumed and twice > 0:
+            reasons.append(f"interrupted and resumed: {twice} releases were charged a second time")
         if ledger.file is None:
             reasons.append("the checkpoint was not copied, nor restored from a backup")
         return spent((*elsewhere, *self.spent), delta).epsilon, tuple(reasons)

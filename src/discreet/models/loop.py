@@ -85,7 +85,7 @@ class _bar:
         def advance(measures: Measures) -> None:
             done = self._progress.tasks[task].completed + 1
             rate = done / max(time.perf_counter() - started, 1e-9)
-            self._progress.update(task, advance=1, rate=f"{rate:,.1f} sweeps/s")
+            self._progress.update(task, advance=1, rate=f"{rate:,.1f} a second")
 
         return advance
 

@@ -150,9 +150,9 @@ class Rounds:
         if noise > signal:
             warnings.warn(
                 f"this will hardly give useful topics: the noise in an average cell may be {noise / signal:.2g} times "
-                f"the count it hides, with about {self.n_units:,.0f} units, {self.engine.n_words:,} words, "
-                f"{model.n_topics} topics and epsilon={model.epsilon:g}. More units, fewer words, fewer topics or a "
-                "larger epsilon would help.",
+                f"the count it hides, with about {self.n_units:,.0f} units (a noisy count), "
+                f"{self.engine.n_words:,} words, {model.n_topics} topics and epsilon={model.epsilon:g}. "
+                "More units, fewer words, fewer topics or a larger epsilon would help.",
                 stacklevel=6,
             )
 

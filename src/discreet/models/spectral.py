@@ -261,9 +261,9 @@ class SpectralLDA(TopicModel):
             )
         if clear < self.n_topics:
             message = (
-                f"{clear} of {self.n_topics} topics stand clear of the noise, with about {n_units:,.0f} units, "
-                f"{self.n_features_in_:,} words and epsilon={self.epsilon:g}: the others would be noise. More units, "
-                "fewer words or a larger epsilon would help."
+                f"{clear} of {self.n_topics} topics stand clear of the noise, with about {n_units:,.0f} units (a noisy "
+                f"count), {self.n_features_in_:,} words and epsilon={self.epsilon:g}: the others would be noise. "
+                "More units, fewer words or a larger epsilon would help."
             )
             if not self.fewer_topics:
                 raise InputError(f"{message} (fewer_topics=True gives a model with those there are.)")
