@@ -211,8 +211,8 @@ def _smallest(
     free = budget.epsilon - before.epsilon
     if not free > 0:
         raise BudgetExceeded(
-            f"no noise is large enough: {before} is spent already, and the budget is {budget}. Take a larger epsilon: "
-            "it covers what was spent before, on words too.",
+            f"no noise is large enough: {before} is spent or planned already, and the budget is {budget}. Take a "
+            "larger epsilon: it covers what was spent before, on words too.",
             entry=plan(LARGEST)[0],
             spent=before,
             budget=budget,
