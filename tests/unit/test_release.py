@@ -272,9 +272,13 @@ def test_an_old_release_comes_back_when_the_new_one_cannot_take_its_place(
 # --- damage ----------------------------------------------------------------------------------------------------------
 
 
-def edit_head(path: Path, **changes: Any) -> None:
+def edit_head(path: Path, *, careless: bool = False, **changes: Any) -> None:
+    """Another head, with its checksum, unless whoever edits is ``careless``."""
     head = json.loads((path / "release.json").read_text())
-    (path / "release.json").write_text(json.dumps({k: v for k, v in {**head, **changes}.items() if v is not ...}))
+    head = {k: v for k, v in {**head, **changes}.items() if v is not ...}
+    if not careless and head["sha256"]:
+        head["sha256"]["release.json"] = release_folder.digest_of_head(head)
+    (path / "release.json").write_text(json.dumps(head))
 
 
 def rewrite(name: str, content: Callable[[Path], object]) -> Callable[[Path], None]:
@@ -331,6 +335,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda p: edit_head(p, guarantee={**NONE.to_json(), "basis": "proven"}),
         "basis 'proven' needs a finite epsilon",
     ),
+    "edited": (lambda p: edit_head(p, careless=True, beta=0.5), "release.json has changed since it was saved"),
     "ledger": (lambda p: edit_head(p, ledger={}), "ledger must be a list"),
     "history": (lambda p: edit_head(p, history={"x": "y"}), "must be a list of numbers"),
     "topics cut": (lambda p: os.truncate(p / "topics.npy", 150), "topics.npy has changed"),

@@ -3,7 +3,7 @@
     topics.npy       topic × word, float64
     alpha.npy        topics, float64
     vocabulary.txt   UTF-8, one word a line; backslash, line feed and carriage return in a word are \\\\, \\n, \\r
-    release.json     format, version, everything else, and the SHA-256 of the other three
+    release.json     format, version, everything else, and the SHA-256 of all four (its own without these sums)
 
 A new folder is made beside its final place and renamed into it, so a reader never meets half a release.
 """
@@ -101,7 +101,7 @@ def write(
                 _settle(file)
         _write_text(partial / "vocabulary.txt", "".join(f"{_escape(word)}\n" for word in vocabulary))
         head = {"format": FORMAT, "format_version": FORMAT_VERSION, **about}
-        head["sha256"] = {name: _digest(partial / name) for name in HASHED}
+        head["sha256"] = {**{name: _digest(partial / name) for name in HASHED}, "release.json": digest_of_head(head)}
         _write_text(partial / "release.json", json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         sync_folder(partial)
         _move_into_place(partial, target)
@@ -165,12 +165,12 @@ def _read(path: Path) -> tuple[dict[str, FloatArray], tuple[str, ...], dict[str,
         raise ReleaseError(f"{path} does not exist. Train a model first: discreet fit FILE -o {path.name}.")
     head = _read_head(path)
     sums = head["sha256"]
-    if not isinstance(sums, dict) or set(sums) != set(HASHED):
+    if not isinstance(sums, dict) or set(sums) != set(FILES):
         raise ReleaseError(f"{path} is a damaged release: release.json does not list the checksums of its files.")
-    for name in HASHED:
+    for name in FILES:
         if not (path / name).is_file():
             raise ReleaseError(f"{path} is a damaged release: {name} is missing. Ask for the folder again.")
-        if _digest(path / name) != sums[name]:
+        if (digest_of_head(head) if name == "release.json" else _digest(path / name)) != sums[name]:
             raise ReleaseError(f"{path} is a damaged release: {name} has changed since it was saved. Get a fresh copy.")
     arrays = {name: _read_array(path, f"{name}.npy") for name in ARRAYS}
     return arrays, _read_vocabulary(path), {name: head[name] for name in ABOUT}
@@ -225,6 +225,12 @@ def _read_vocabulary(path: Path) -> tuple[str, ...]:
 def _digest(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of_head(head: Mapping[str, Any]) -> str:
+    """Of what release.json says, but for the sums themselves."""
+    said = {name: value for name, value in head.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _escape(word: str) -> str:
