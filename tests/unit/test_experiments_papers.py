@@ -179,9 +179,9 @@ def test_places_must_be_folders(run, tmp_path):
 
 
 def test_only_show_runs_nothing(run, tmp_path):
-    code, out, _ = run("reproduce", "private", "table", "--only-show", "--work", tmp_path)
-    assert code == 0
-    assert "Incomplete: 0 of" in out
+    code, out, err = run("reproduce", "private", "table", "--only-show", "--work", tmp_path)
+    assert (code, out) == (2, "")
+    assert "nothing of private table is finished yet" in err
     assert not list(tmp_path.iterdir())
 
 
