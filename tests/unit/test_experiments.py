@@ -98,6 +98,11 @@ def test_the_interval_covers_as_often_as_it_says():
     assert abs(covered - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / 4000)
 
 
+def test_equal_values_leave_no_rounding_behind():
+    assert np.std([0.1] * 3, ddof=1) > 0
+    assert Interval.of([0.1] * 3) == Interval(0.1, 0.1, 0.1, 3)
+
+
 def test_one_run_says_nothing_and_something_computed_says_all():
     assert Interval.of([2.0]) == Interval(2.0, -math.inf, math.inf, 1)
     assert Interval.of([]).n == 0

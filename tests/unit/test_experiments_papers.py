@@ -179,7 +179,7 @@ def test_places_must_be_folders(run, tmp_path):
 
 
 def test_only_show_runs_nothing(run, tmp_path):
-    code, out, err = run("reproduce", "private", "table", "--only-show", "--work", tmp_path)
+    code, out, err = run("reproduce", "private", "table", "--only-show", "--work", tmp_path, "-o", tmp_path / "new")
     assert (code, out) == (2, "")
     assert "nothing of private table is finished yet" in err
     assert not list(tmp_path.iterdir())

@@ -309,6 +309,9 @@ def test_a_hopeless_setting_gets_a_sentence(corpus):
     with pytest.warns(UserWarning, match=r"this will hardly give useful topics: .* times the count") as caught:
         tiny(epsilon=0.5).fit(corpus)
     assert caught[0].filename == __file__
+    assert re.search(r"with about [\d,]+ units \(a noisy count\), ", str(caught[0].message))
+    with pytest.warns(UserWarning, match=rf"with {corpus.n_documents:,} units, "):  # public: no noise in it
+        tiny(epsilon=0.5, n_units=corpus.n_documents).fit(corpus)
 
 
 @hopeless

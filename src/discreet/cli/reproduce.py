@@ -57,15 +57,15 @@ def reproduce(
     from discreet.experiments.store import Store
 
     folder = work or _cache()
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)  # rather now than after hours
-        if not os.access(output, os.W_OK):
-            raise InputError(f"{output} cannot be written to. Name another folder with --output.")
     if only_show:
         found = outcome(experiment, Store(folder, experiment.grid).read(), quick=quick, repetitions=repetitions)
         if not found.records:
             raise InputError(f"nothing of {experiment.name} is finished yet in {folder}. Run it without --only-show.")
-    else:
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)  # rather now than after hours
+        if not os.access(output, os.W_OK):
+            raise InputError(f"{output} cannot be written to. Name another folder with --output.")
+    if not only_show:
         tell = None if quiet else _tell
         try:
             found = run(experiment, folder, quick=quick, repetitions=repetitions, tell=tell)

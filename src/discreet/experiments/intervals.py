@@ -52,6 +52,8 @@ class Interval:
         mean = float(np.mean(values)) if n else math.nan
         if n < 2 or not math.isfinite(mean):
             return cls(mean, -math.inf, math.inf, n)
+        if min(values) == max(values):  # as below, without what rounding a mean leaves
+            return cls(float(values[0]), float(values[0]), float(values[0]), n)
         from scipy.special import stdtrit
 
         half = float(stdtrit(n - 1, 0.5 + confidence / 2)) * float(np.std(values, ddof=1)) / math.sqrt(n)

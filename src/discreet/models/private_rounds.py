@@ -18,6 +18,7 @@ from discreet.models import shrink
 from discreet.models.checkpoint import Payment
 from discreet.models.loop import Measures
 from discreet.models.private_plan import SIZES, Plan
+from discreet.models.promise import units_in_words
 from discreet.models.shrink import Average
 from discreet.privacy.events import DiscreteGaussianRelease
 
@@ -141,18 +142,18 @@ class Rounds:
         multiplier = self.events[-1].scale / self.events[-1].sensitivity
         noise = multiplier * self.clip / (self.plan.rate * self.n_units * math.sqrt(n))
         signal = tokens_per_unit / (self.engine.n_words * model.n_topics)
+        units = units_in_words(self.n_units, public=model.n_units is not None)
         if model.delta * self.n_units >= 1:
             warnings.warn(
-                f"delta={model.delta:g} is not below one over the number of units, about {self.n_units:,.0f}: it would "
-                "allow to publish one unit as it is. Take a delta far below.",
+                f"delta={model.delta:g} is not below one over the number of units, with {units}: it would allow to "
+                "publish one unit as it is. Take a delta far below.",
                 stacklevel=6,
             )
         if noise > signal:
             warnings.warn(
                 f"this will hardly give useful topics: the noise in an average cell may be {noise / signal:.2g} times "
-                f"the count it hides, with about {self.n_units:,.0f} units (a noisy count), "
-                f"{self.engine.n_words:,} words, {model.n_topics} topics and epsilon={model.epsilon:g}. "
-                "More units, fewer words, fewer topics or a larger epsilon would help.",
+                f"the count it hides, with {units}, {self.engine.n_words:,} words, {model.n_topics} topics and "
+                f"epsilon={model.epsilon:g}. More units, fewer words, fewer topics or a larger epsilon would help.",
                 stacklevel=6,
             )
 

@@ -45,3 +45,8 @@ def proven(model: Paying, epsilon: float, unit: Unit, key: Key, assumptions: tup
         basis=Basis.PROVEN,
         reasons=assumptions,
     )
+
+
+def units_in_words(n_units: float, *, public: bool) -> str:
+    """For warnings, which are read beside the guarantee: a number that holds noise is called one."""
+    return f"{n_units:,.0f} units" if public else f"about {n_units:,.0f} units (a noisy count)"

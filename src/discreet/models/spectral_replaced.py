@@ -166,7 +166,7 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
     else:
         model.components_, model.alpha_ = frequencies[None, :], np.array([float(model.alpha0)])
     model.eigenvalues_, model.n_topics_ = whitening.values, len(model.alpha_)
-    model._tell(float(moments.n), clear)
+    model._tell(float(moments.n), clear, public=True)
     model.ledger_, model._spent, model.configuration_ = ledger, plan.entries, 1
     model.guarantee_ = _guarantee(model, plan.epsilon, key, assumptions)
 
