@@ -124,6 +124,36 @@ def test_fit_makes_a_model_and_shows_it(here: Path, run: Run) -> None:
     assert "the" not in release.vocabulary
 
 
+def test_words_of_any_alphabet(here: Path, run: Run) -> None:
+    """A model keeps what a word is: other text is read the same way."""
+    rows = [{"text": ("Der Ärger über das Geräusch", "日本 の 天気 日本")[i % 2]} for i in range(20)]
+    Path("other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fit = ("fit", "other.jsonl", "--sweeps", 2, "-k", 2, "-q", "--stop-words", "none")
+    ran = run(*fit, "--token-pattern", r"\w{2,}", "-o", "new")
+    assert ran.code == 0, ran.err
+    words = {"das", "der", "geräusch", "ärger", "über", "天気", "日本"}
+    assert set(Release.load(here / "new").vocabulary) == words
+    Path("more.jsonl").write_text(json.dumps({"text": "日本 天気 天気"}) + "\n" + json.dumps({"text": "Ärger"}) + "\n")
+    assert run("transform", "new", "more.jsonl", "-o", "topics.npy").code == 0
+    of_text = np.load("topics.npy")
+    assert of_text.max(axis=1).min() > 0.5
+    assert not np.allclose(*of_text)
+    assert run("evaluate", "new", "other.jsonl").code == 0
+
+
+def test_public_words_that_no_text_can_hold_get_a_note(here: Path, run: Run) -> None:
+    Path("words.txt").write_text("rain\nwind\nété\npiano\nnew york\n")
+    fit = ("fit", "texts.jsonl", "--text", "body", "--sweeps", 1, "-k", 2, "--vocabulary", "words.txt")
+    ran = run(*fit, "-o", "new")
+    assert ran.code == 0, ran.err
+    assert (
+        "note: 2 of the 5 words of words.txt cannot be found in any text, for instance 'été': --token-pattern says "
+        "what a word is"
+    ) in ran.err
+    assert "cannot be found" not in run(*fit, "-q", "-o", "quiet").err
+    assert "1 of the 5 words" in run(*fit, "--token-pattern", r"\w+", "-o", "wide").err
+
+
 def test_fit_tells_programs_in_json(here: Path, run: Run) -> None:
     ran = run("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 5, "-o", "new", "--json", "--quiet")
     assert (ran.code, ran.err) == (0, "")
@@ -165,6 +195,11 @@ def test_a_bag_of_words_loses_its_stop_words_when_asked(here: Path, run: Run) ->
         assert Release.load(here / "new").vocabulary == kept
     ran = run("fit", here, "--sweeps", 1, "-k", 2, "-q", "-o", "most", "--stop-words", "english", "--max-words", 1)
     assert Release.load(here / "most").vocabulary == ("rain",)
+    ran = run("fit", "docword.x.txt", "-o", "none", "--token-pattern", "x+")
+    assert (ran.code, ran.err) == (
+        2,
+        "discreet: these documents are counts of words already. Leave --token-pattern out.\n",
+    )
 
 
 def test_a_named_data_set_in_both_spellings(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -870,6 +905,8 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         ("reproduce", "sub-lda", "figure4", "--only-show", "--work", "empty"),
         "nothing of sub-lda figure4 is finished yet in empty",
     ),
+    "a pattern that is none": (nothing, (*FIT, "texts.jsonl", "--token-pattern", "["), "is not a regular expression"),
+    "a pattern of nothing": (nothing, (*FIT, "texts.jsonl", "--token-pattern", "x*"), "also matches no letters"),
     "a budget that is none": (
         raw("b.budget", b"one\ntwo\nthree"),
         ("budget", "b.budget"),

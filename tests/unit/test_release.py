@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from discreet._errors import DiscreetError, InputError, ReleaseError
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.tokenizer import Tokenizer
 from discreet.models import release_folder
 from discreet.models.release import Release
 from discreet.models.release_folder import FILES, check_target
@@ -269,6 +270,20 @@ def test_an_old_release_comes_back_when_the_new_one_cannot_take_its_place(
     assert len(everything_in(saved.parent)) == 1 + len(FILES)
 
 
+def test_the_tokenizer_goes_along_without_its_stop_words(tmp_path: Path) -> None:
+    release = make(tokenizer=Tokenizer(r"\w{2,}", lowercase=False, stop_words=frozenset({"secret"})))
+    path = release.save(tmp_path / "model")
+    assert Release.load(path).tokenizer == release.tokenizer == Tokenizer(r"\w{2,}", lowercase=False, stop_words=None)
+    assert "secret" not in (path / "release.json").read_text()
+    with pytest.raises(InputError, match="tokenizer must be a Tokenizer; found str"):
+        make(tokenizer=r"\w+")
+
+
+def test_a_release_from_before_tokenizers_were_kept(saved: Path) -> None:
+    edit_head(saved, tokenizer=...)
+    assert Release.load(saved).tokenizer is None
+
+
 # --- damage ----------------------------------------------------------------------------------------------------------
 
 
@@ -337,6 +352,8 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "edited": (lambda p: edit_head(p, careless=True, beta=0.5), "release.json has changed since it was saved"),
     "ledger": (lambda p: edit_head(p, ledger={}), "ledger must be a list"),
+    "tokenizer": (lambda p: edit_head(p, tokenizer={"pattern": "a+"}), "the tokenizer must be a pattern, and"),
+    "pattern": (lambda p: edit_head(p, tokenizer={"pattern": "[", "lowercase": True}), "not a regular expression"),
     "history": (lambda p: edit_head(p, history={"x": "y"}), "must be a list of numbers"),
     "topics cut": (lambda p: os.truncate(p / "topics.npy", 150), "topics.npy has changed"),
     "word changed": (lambda p: (p / "vocabulary.txt").write_text("a\nb\nc\nd\n"), "vocabulary.txt has changed"),

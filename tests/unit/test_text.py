@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus import CorpusBuilder, Tokenizer, english_stop_words, public_vocabulary
+from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, english_stop_words, public_vocabulary
 from discreet.corpus import text as room
 
 TEXTS = ["The cat saw a bee; the bee fled.", "", "Zebra! zebra? ZEBRA x9x café", "of the and"]
@@ -50,6 +50,9 @@ def test_stop_words_are_scikit_learns():
         ({"pattern": "["}, "not a regular expression"),
         ({"pattern": 3}, "not a regular expression"),
         ({"pattern": "(a)(b)"}, "has 2 groups"),
+        ({"pattern": r"\w*"}, "also matches no letters at all"),
+        ({"pattern": r"\b"}, "also matches no letters at all"),
+        ({"pattern": r"(x)?[a-z]+"}, "also matches no letters at all"),
         ({"stop_words": "german"}, "must be 'english'"),
     ],
 )
@@ -70,6 +73,16 @@ def test_a_learnt_vocabulary_is_alphabetical_and_from_the_text():
 def test_tokens_keep_their_order():
     corpus = built(TEXTS)
     assert [corpus.vocabulary[w] for w in corpus.words[:5]] == ["cat", "saw", "bee", "bee", "fled"]
+
+
+def test_a_corpus_of_text_knows_its_tokenizer():
+    mine = Tokenizer(r"\w+", stop_words=None)
+    corpus = built(TEXTS, tokenizer=mine)
+    assert built(TEXTS).tokenizer == Tokenizer()
+    for part in (corpus, corpus[:1], corpus.most_frequent(2), corpus.restrict(["cat"], vocabulary_from="public")):
+        assert part.tokenizer == mine
+    assert built(TEXTS, tokenizer=mine, vocabulary=["cat"]).tokenizer == mine
+    assert Corpus.from_counts(corpus.to_counts()).tokenizer is None
 
 
 def test_the_most_frequent_words_with_ties_by_alphabet():

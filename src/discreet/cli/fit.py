@@ -28,6 +28,7 @@ from discreet.cli.source import (
     StopWordsOption,
     TextOption,
     ThreadsOption,
+    TokenPatternOption,
     VocabularyOption,
     open_corpus,
 )
@@ -99,6 +100,7 @@ def fit(
     vocabulary: VocabularyOption = None,
     max_words: MaxWordsOption = None,
     stop_words: StopWordsOption = None,
+    token_pattern: TokenPatternOption = None,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
@@ -149,7 +151,10 @@ def fit(
         vocabulary=vocabulary,
         max_words=None if selecting else max_words,
         stop_words=stop_words,
+        token_pattern=token_pattern,
     )
+    if vocabulary is not None and not quiet:
+        _tell_lost_words(vocabulary, corpus)
     if row.private:
         check_words(corpus, name, row, selecting=selecting, max_words=max_words)
     unused = {"group": None if row.users else group, "collection": collection, "label": label}
@@ -207,6 +212,19 @@ def _introduce(corpus: Corpus, info: SweepInfo) -> None:
     if info.sweep == 1:
         empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
         show.note(f"{corpus.n_documents:,} documents{empty}, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
+
+
+def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
+    """A word of the list that the tokenizer would cut, or pass over, is lost without a trace. (No document is read.)"""
+    if corpus.tokenizer is None:
+        return
+    words_of = corpus.tokenizer.words_of
+    lost = [word for word in corpus.vocabulary if word not in words_of(word)]
+    if lost:
+        show.note(
+            f"note: {len(lost):,} of the {corpus.n_words:,} words of {vocabulary} cannot be found in any text, for "
+            f"instance {lost[0]!r}: --token-pattern says what a word is"
+        )
 
 
 def _tell_words(budget: Path | None, n_words: int) -> None:

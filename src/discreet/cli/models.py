@@ -136,7 +136,7 @@ def evaluate(
 
 def _documents(model: Path, release: Release, file: str | None, dataset: str | None, text: str | None) -> Corpus:
     """The documents in the words of the model. None of its words at all is a mistake, not a result."""
-    corpus = open_corpus(file, dataset, text=text, vocabulary=release.vocabulary)
+    corpus = open_corpus(file, dataset, text=text, vocabulary=release.vocabulary, tokenizer=release.tokenizer)
     if corpus.n_tokens == 0:
         raise InputError(f"no document holds a word of {model}. Are they of the same kind and language?")
     return corpus

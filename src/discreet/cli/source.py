@@ -12,7 +12,7 @@ import typer
 from discreet._errors import DataNotFound, InputError
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus
+    from discreet.corpus import Corpus, Tokenizer
 
 PREFIX = "dataset:"
 
@@ -54,6 +54,14 @@ StopWordsOption = Annotated[
     str | None,
     typer.Option("--stop-words", metavar="english|none|FILE", help="Words to leave out of text; english by default."),
 ]
+TokenPatternOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token-pattern",
+        metavar="REGEX",
+        help=r"What a word is, on lower-cased text; [a-z]{3,} between word boundaries by default.",
+    ),
+]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, max=256, help="All cores by default.")
 ]
@@ -83,12 +91,18 @@ def open_corpus(
     vocabulary: Path | Sequence[str] | None = None,
     max_words: int | None = None,
     stop_words: str | None = None,
+    token_pattern: str | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> Corpus:
-    """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use."""
+    """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use.
+
+    ``tokenizer`` is that of a model, for text that has not been counted yet.
+    """
     from discreet.cli.startup import load_sklearn
 
     load_sklearn()
     from discreet.corpus import Tokenizer, datasets, read
+    from discreet.corpus.tokenizer import DEFAULT_PATTERN
 
     stop = stop_list(stop_words)
     columns = {"text": text, "group": group, "collection": collection, "label": label}
@@ -108,11 +122,14 @@ def open_corpus(
                 f"there is no file or folder {file}. For the data set of that name, write {PREFIX}{file}."
             )
         load = partial(read, path, **columns)
-    if stop is None:
-        return load(**options)
     if holds_counts(file, dataset):
-        return _counts_without(stop, load, options)
-    return load(**options, tokenizer=Tokenizer(stop_words=stop))
+        if token_pattern is not None:
+            raise InputError("these documents are counts of words already. Leave --token-pattern out.")
+        return load(**options) if stop is None else _counts_without(stop, load, options)
+    if token_pattern is not None or stop is not None:
+        pattern = DEFAULT_PATTERN if token_pattern is None else token_pattern
+        tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop)
+    return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 
 
 def stop_list(name: str | None) -> frozenset[str] | None:

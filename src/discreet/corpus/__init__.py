@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from discreet.corpus.readers import read, read_folder, read_matrix
     from discreet.corpus.synthetic import Synthetic, lda_corpus
     from discreet.corpus.tables import read_table
-    from discreet.corpus.text import CorpusBuilder, Tokenizer, english_stop_words, public_vocabulary
+    from discreet.corpus.text import CorpusBuilder, public_vocabulary
+    from discreet.corpus.tokenizer import Tokenizer, english_stop_words
     from discreet.corpus.uci import read_uci
 
 __all__ = [
@@ -45,7 +46,8 @@ _HOME = {
     "readers": ("read", "read_folder", "read_matrix"),
     "synthetic": ("Synthetic", "lda_corpus"),
     "tables": ("read_table",),
-    "text": ("CorpusBuilder", "Tokenizer", "english_stop_words", "public_vocabulary"),
+    "text": ("CorpusBuilder", "public_vocabulary"),
+    "tokenizer": ("Tokenizer", "english_stop_words"),
     "uci": ("read_uci",),
 }
 

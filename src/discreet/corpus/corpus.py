@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from discreet._errors import InputError
 from discreet._types import AnyArray, Int32Array, IntArray
+from discreet.corpus.tokenizer import Tokenizer
 
 _LARGEST_COUNT = 2**31 - 1
 
@@ -47,6 +48,8 @@ class Corpus:
     """Whether every word of the text is in, stop words apart: none was left out for what other documents say."""
     vocabulary_cost: object = field(default=None, kw_only=True)
     """Of a private selection: what it cost, for the models that add their own (``models/private_input.py``)."""
+    tokenizer: Tokenizer | None = field(default=None, kw_only=True)
+    """How text became words; None of counts. It goes with a model, whose user meets other text."""
 
     def __post_init__(self) -> None:
         words = _integers(self.words, np.int32, "words")
@@ -139,6 +142,7 @@ class Corpus:
             vocabulary_from=self.vocabulary_from,
             all_words=self.all_words,
             vocabulary_cost=self.vocabulary_cost,
+            tokenizer=self.tokenizer,
         )
 
     @cached_property
@@ -173,6 +177,7 @@ class Corpus:
             self.labels,
             vocabulary_from=told,
             vocabulary_cost=self.vocabulary_cost if told == "private-selection" else None,
+            tokenizer=self.tokenizer,
         )
 
     def most_frequent(self, n_words: int) -> Corpus:

@@ -19,7 +19,8 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.installed import docstrings
 from discreet.corpus.readers import keep_words
 from discreet.corpus.tables import read_table, rows
-from discreet.corpus.text import CorpusBuilder, Tokenizer, checked_max_words
+from discreet.corpus.text import CorpusBuilder, checked_max_words
+from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.uci import read_uci
 from discreet.corpus.usenet import own_words, sender
 

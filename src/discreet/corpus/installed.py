@@ -19,7 +19,8 @@ from pathlib import Path
 from discreet._errors import DataNotFound
 from discreet.corpus._files import PathLike
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.text import DEFAULT_PATTERN, CorpusBuilder, Tokenizer
+from discreet.corpus.text import CorpusBuilder
+from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 
 PACKAGES = ("numpy", "scipy", "sklearn")
 MIN_WORDS = 8

@@ -12,7 +12,8 @@ from discreet._errors import DataNotFound, InputError
 from discreet.corpus._files import PathLike, close_match, decoded, existing, first_line, inner_suffix, shown, text_lines
 from discreet.corpus.corpus import Corpus, Provenance
 from discreet.corpus.tables import SUFFIXES, read_table
-from discreet.corpus.text import CorpusBuilder, Tokenizer, checked_max_words, public_vocabulary
+from discreet.corpus.text import CorpusBuilder, checked_max_words, public_vocabulary
+from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.uci import read_uci
 
 __all__ = ["read", "read_folder", "read_matrix", "read_table", "read_uci"]

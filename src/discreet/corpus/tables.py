@@ -20,7 +20,8 @@ from discreet.corpus._files import (
     text_lines,
 )
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.text import CorpusBuilder, Tokenizer
+from discreet.corpus.text import CorpusBuilder
+from discreet.corpus.tokenizer import Tokenizer
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 DELIMITED = {".csv": ",", ".tsv": "\t"}

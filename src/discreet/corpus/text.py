@@ -1,100 +1,27 @@
-"""From text to words: tokenising, vocabularies, and a builder that takes documents one by one."""
+"""From text to a corpus: vocabularies, and a builder that takes documents one by one."""
 
 from __future__ import annotations
 
 import os
-import re
-import runpy
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
+from collections.abc import Iterable
 from itertools import count, repeat
 from numbers import Integral
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import AnyArray, Int32Array, IntArray
-from discreet.corpus._files import PathLike, existing, first_line, shown, text_lines
+from discreet.corpus._files import PathLike, existing, shown, text_lines
 from discreet.corpus.corpus import Corpus
-
-DEFAULT_PATTERN = r"\b[a-z]{3,}\b"
-"""Runs of three or more letters a–z that touch no other letter, digit or underscore."""
+from discreet.corpus.tokenizer import Tokenizer
 
 LONGEST_ID = 1_000
 """Characters of a group, collection or label. Longer ones mean that a text column was named by mistake."""
 
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
-
-
-@cache
-def english_stop_words() -> frozenset[str]:
-    """scikit-learn's list of 318 English words that say little about a topic."""
-    package = find_spec("sklearn")
-    for folder in (package and package.submodule_search_locations) or ():
-        file = Path(folder, "feature_extraction", "_stop_words.py")
-        if file.exists():  # by itself: the package around the list takes half a second to import
-            return frozenset(runpy.run_path(str(file))["ENGLISH_STOP_WORDS"])
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
-
-
-@dataclass(frozen=True)
-class Tokenizer:
-    """How text becomes words. ``Tokenizer()("The cat sat.")`` is ``["cat", "sat"]``."""
-
-    pattern: str = DEFAULT_PATTERN
-    """A regular expression; each match is a word (or its one group, if it has one)."""
-    lowercase: bool = True
-    stop_words: Literal["english"] | frozenset[str] | None = "english"
-    """Words left out when a vocabulary is learnt from text.
-
-    A given vocabulary is taken as it is, stop words and all.
-    """
-
-    def __post_init__(self) -> None:
-        try:
-            groups = re.compile(self.pattern).groups
-        except (re.error, TypeError) as error:
-            raise InputError(
-                f"the token pattern {shown(self.pattern)} is not a regular expression: {first_line(error)}. "
-                f"The default is {DEFAULT_PATTERN!r}."
-            ) from None
-        if groups > 1:
-            raise InputError(
-                f"the token pattern {shown(self.pattern)} has {groups} groups; a word must be one. Use (?:…) for the "
-                "others."
-            )
-        if isinstance(self.stop_words, str):
-            if self.stop_words != "english":
-                raise InputError(
-                    f"stop_words must be 'english', a set of words or None; found {shown(self.stop_words)}. "
-                    "For other languages, pass their words."
-                )
-        elif self.stop_words is not None:
-            object.__setattr__(self, "stop_words", frozenset(self.stop_words))
-
-    @property
-    def words_of(self) -> Callable[[str], list[str]]:
-        """The function from text to all of its words, stop words among them."""
-        find = re.compile(self.pattern).findall
-        return (lambda text: find(text.lower())) if self.lowercase else find
-
-    @property
-    def stop_set(self) -> frozenset[str]:
-        if isinstance(self.stop_words, str):
-            return english_stop_words()
-        return self.stop_words or frozenset()
-
-    def __call__(self, text: str) -> list[str]:
-        stop = self.stop_set
-        return [word for word in self.words_of(text) if word not in stop]
 
 
 def public_vocabulary(source: PathLike | Iterable[str]) -> tuple[str, ...]:
@@ -213,11 +140,19 @@ class CorpusBuilder:
         if self.vocabulary is None:
             words, offsets, vocabulary = self._learnt()
             everything = self.max_words is None
-            return Corpus(words, offsets, vocabulary, *columns, vocabulary_from="text", all_words=everything)
+            return Corpus(
+                words,
+                offsets,
+                vocabulary,
+                *columns,
+                vocabulary_from="text",
+                all_words=everything,
+                tokenizer=self.tokenizer,
+            )
         offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
         words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
         self._chunks.clear()
-        return Corpus(words, offsets, self.vocabulary, *columns, vocabulary_from="public")
+        return Corpus(words, offsets, self.vocabulary, *columns, vocabulary_from="public", tokenizer=self.tokenizer)
 
     def _pack(self) -> None:
         self._chunks.append((np.concatenate([np.empty(0, np.int32), *self._recent]), len(self)))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet._errors import InputError
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
 from discreet.models.release import Release
 from discreet.privacy import Guarantee
@@ -45,6 +46,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     history_: dict[str, list[float]]
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
+    _tokenizer: Tokenizer | None
     _spent: tuple[Entry, ...]
     """What the guarantee of a private fit adds up; its ledger may hold other fits too."""
 
@@ -67,7 +69,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _forget(self) -> None:
         """What an earlier fit has left. A fit that is refused, or stops, must not stand under that one's promise."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in ("_vocabulary", "_spent")]:
+        for name in [
+            name for name in vars(self) if name.endswith("_") or name in ("_vocabulary", "_tokenizer", "_spent")
+        ]:
             del self.__dict__[name]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -77,6 +81,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Documents as a Corpus over the words of the model, which is a new one after ``reset``."""
         if reset:
             self._forget()
+            self._tokenizer = X.tokenizer if isinstance(X, Corpus) else None
         if isinstance(X, Corpus):
             if reset:
                 self.n_features_in_ = X.n_words
@@ -164,6 +169,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             method=self.method,
             parameters=self._planned_parameters(),
             guarantee=self.guarantee_,
+            tokenizer=self._tokenizer,
             **self._accounts(),
         )
 

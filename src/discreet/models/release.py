@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy as np
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.tokenizer import Tokenizer
 from discreet.models import release_folder
 from discreet.privacy import Basis, Guarantee
 
@@ -49,6 +50,9 @@ class Release:
     """What was charged, entry by entry; empty for models that promise nothing."""
     history: dict[str, list[float]] = field(default_factory=dict)
     """Values per sweep that are functions of released statistics only."""
+    tokenizer: Tokenizer | None = None
+    """How the training text became words, so that other text can too; None where it was counts. Its stop words are
+    dropped: ``vocabulary`` knows."""
     versions: dict[str, str] = field(default_factory=release_folder.versions)
     """The software that made it, for whoever wants to repeat it."""
 
@@ -77,6 +81,10 @@ class Release:
                 "the model's own guarantee_ is what goes with its topics."
             )
         settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": float(beta)}
+        if self.tokenizer is not None:
+            if not isinstance(self.tokenizer, Tokenizer):
+                raise InputError(f"tokenizer must be a Tokenizer; found {type(self.tokenizer).__name__}.")
+            settled["tokenizer"] = replace(self.tokenizer, stop_words=None)
         for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
             settled[name] = _plain(getattr(self, name), kind, name)
         _check_lists(settled["history"], settled["versions"], settled["ledger"])
@@ -138,6 +146,7 @@ class Release:
                 "ledger": self.ledger,
                 "history": self.history,
                 "versions": self.versions,
+                "tokenizer": _written(self.tokenizer),
             },
             overwrite=overwrite,
         )
@@ -146,11 +155,26 @@ class Release:
     def load(cls, path: str | os.PathLike[str]) -> Release:
         """Read a folder that `save` wrote. Runs none of its maker's code: no pickle, every value checked.
 
-        The checksums find damage, not forgery: trust the guarantee as far as you trust whoever gave you the folder.
+        The checksums find damage, not forgery: trust the guarantee as far as you trust whoever gave you the folder. The
+        tokenizer's pattern is theirs too, and there are regular expressions that take for ever.
         """
         with release_folder.reading(path) as (arrays, vocabulary, about):
             about["guarantee"] = Guarantee.from_json(about["guarantee"])
+            about["tokenizer"] = _tokenizer(about["tokenizer"])
             return cls(arrays["topics"], vocabulary, arrays["alpha"], **about)
+
+
+def _written(tokenizer: Tokenizer | None) -> JSON:
+    return None if tokenizer is None else {"pattern": tokenizer.pattern, "lowercase": tokenizer.lowercase}
+
+
+def _tokenizer(written: JSON) -> Tokenizer | None:
+    if written is None:
+        return None
+    known = {"pattern": str, "lowercase": bool}
+    if not isinstance(written, dict) or {name: type(value) for name, value in written.items()} != known:
+        raise InputError(f"the tokenizer must be a pattern, and whether text is lower-cased; found {written!r}.")
+    return Tokenizer(**written, stop_words=None)
 
 
 def _floats(values: Any, dimensions: int, name: str) -> FloatArray:

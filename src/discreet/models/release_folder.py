@@ -33,6 +33,8 @@ FORMAT = "discreet release"
 FORMAT_VERSION = 1
 ARRAYS = ("topics", "alpha")
 ABOUT = ("method", "beta", "parameters", "guarantee", "ledger", "history", "versions")
+LATER = ("tokenizer",)
+"""Fields that folders of earlier versions do not have."""
 HASHED = (*(f"{name}.npy" for name in ARRAYS), "vocabulary.txt")
 FILES = (*HASHED, "release.json")
 
@@ -173,7 +175,7 @@ def _read(path: Path) -> tuple[dict[str, FloatArray], tuple[str, ...], dict[str,
         if (digest_of_head(head) if name == "release.json" else _digest(path / name)) != sums[name]:
             raise ReleaseError(f"{path} is a damaged release: {name} has changed since it was saved. Get a fresh copy.")
     arrays = {name: _read_array(path, f"{name}.npy") for name in ARRAYS}
-    return arrays, _read_vocabulary(path), {name: head[name] for name in ABOUT}
+    return arrays, _read_vocabulary(path), {name: head.get(name) for name in (*ABOUT, *LATER)}
 
 
 def _read_head(path: Path) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from discreet._errors import InputError, WouldLeak
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.text import DEFAULT_PATTERN, CorpusBuilder, Tokenizer
+from discreet.corpus.text import CorpusBuilder
+from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.promise import open_ledger, proven

@@ -1,0 +1,88 @@
+"""From text to words: which runs of characters are words, and which of these say little."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from discreet._errors import InputError
+from discreet.corpus._files import first_line, shown
+
+DEFAULT_PATTERN = r"\b[a-z]{3,}\b"
+"""Runs of three or more letters a–z that touch no other letter, digit or underscore."""
+
+
+@cache
+def english_stop_words() -> frozenset[str]:
+    """scikit-learn's list of 318 English words that say little about a topic."""
+    package = find_spec("sklearn")
+    for folder in (package and package.submodule_search_locations) or ():
+        file = Path(folder, "feature_extraction", "_stop_words.py")
+        if file.exists():  # by itself: the package around the list takes half a second to import
+            return frozenset(runpy.run_path(str(file))["ENGLISH_STOP_WORDS"])
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How text becomes words. ``Tokenizer()("The cat sat.")`` is ``["cat", "sat"]``."""
+
+    pattern: str = DEFAULT_PATTERN
+    """A regular expression; each match is a word (or its one group, if it has one)."""
+    lowercase: bool = True
+    stop_words: Literal["english"] | frozenset[str] | None = "english"
+    """Words left out when a vocabulary is learnt from text.
+
+    A given vocabulary is taken as it is, stop words and all.
+    """
+
+    def __post_init__(self) -> None:
+        try:
+            groups = re.compile(self.pattern).groups
+        except (re.error, TypeError) as error:
+            raise InputError(
+                f"the token pattern {shown(self.pattern)} is not a regular expression: {first_line(error)}. "
+                f"The default is {DEFAULT_PATTERN!r}."
+            ) from None
+        if groups > 1:
+            raise InputError(
+                f"the token pattern {shown(self.pattern)} has {groups} groups; a word must be one. Use (?:…) for the "
+                "others."
+            )
+        if "" in re.findall(self.pattern, "some words, 12 été") + re.findall(self.pattern, ""):
+            raise InputError(
+                f"the token pattern {shown(self.pattern)} also matches no letters at all. Ask for at least one, with + "
+                f"instead of * for instance. The default is {DEFAULT_PATTERN!r}."
+            )
+        if isinstance(self.stop_words, str):
+            if self.stop_words != "english":
+                raise InputError(
+                    f"stop_words must be 'english', a set of words or None; found {shown(self.stop_words)}. "
+                    "For other languages, pass their words."
+                )
+        elif self.stop_words is not None:
+            object.__setattr__(self, "stop_words", frozenset(self.stop_words))
+
+    @property
+    def words_of(self) -> Callable[[str], list[str]]:
+        """The function from text to all of its words, stop words among them."""
+        find = re.compile(self.pattern).findall
+        return (lambda text: find(text.lower())) if self.lowercase else find
+
+    @property
+    def stop_set(self) -> frozenset[str]:
+        if isinstance(self.stop_words, str):
+            return english_stop_words()
+        return self.stop_words or frozenset()
+
+    def __call__(self, text: str) -> list[str]:
+        stop = self.stop_set
+        return [word for word in self.words_of(text) if word not in stop]
