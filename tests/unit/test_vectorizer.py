@@ -20,6 +20,7 @@ from discreet import (
     BudgetExceeded,
     BudgetFile,
     Corpus,
+    HybridLDA,
     InputError,
     Ledger,
     PrivateLDA,
@@ -317,6 +318,34 @@ def test_the_models_guarantee_covers_the_words():
 
 
 @hopeless
+@pytest.mark.parametrize("users", [None, USERS], ids=["documents", "users"])
+def test_so_it_does_in_a_pipeline_of_matrices(users):
+    vectorizer = PrivateVectorizer(1.0)
+    counts = vectorizer.fit_transform(TEXTS, groups=users)
+    fitted = model().fit(counts)
+    assert [e.label for e in fitted.ledger_.entries].count("vocabulary") == 1
+    assert 0.98 * 3 < fitted.guarantee_.epsilon <= 3
+    assert fitted.guarantee_.reasons == ()
+    assert fitted.guarantee_.unit is (Unit.DOCUMENT if users is None else Unit.USER)
+    assert fitted.release().vocabulary == tuple(WORDS)
+    assert fitted.transform(vectorizer.transform(TEXTS[:5])).shape == (5, 2)
+    counts.data[:] = 1  # what the matrix holds is what counts, now
+    assert counts.to_corpus().n_tokens == counts.nnz
+    np.testing.assert_array_equal(counts.to_corpus().to_counts().toarray(), counts.toarray())
+    assert pickle.loads(pickle.dumps(counts)).to_corpus().vocabulary_from == "private-selection"
+
+
+@hopeless
+def test_a_slice_of_the_matrix_does_not_know_and_the_guarantee_says_so():
+    counts = PrivateVectorizer(1.0).fit_transform(TEXTS)
+    counts.resize(400, 5)
+    assert counts.to_corpus() is None
+    for part in (counts, PrivateVectorizer(1.0).fit_transform(TEXTS)[:300]):
+        (reason,) = model().fit(part).guarantee_.reasons
+        assert reason == "the columns of the matrix are taken as a public vocabulary"
+
+
+@hopeless
 def test_words_that_were_paid_elsewhere_are_charged_here_too():
     vectorizer = PrivateVectorizer(1.0, output="corpus")
     corpus = vectorizer.fit_transform(TEXTS)
@@ -363,6 +392,8 @@ def test_words_of_another_unit_are_refused():
     corpus = PrivateVectorizer(1.0, output="corpus").fit_transform(TEXTS)
     with pytest.raises(InputError, match="selected to protect one document, but this fit protects one user"):
         model().fit(corpus, groups=USERS)
+    with pytest.raises(InputError, match=r"this fit protects one word: .* Use public words"):
+        HybridLDA(2, epsilon=5.0).fit(corpus)
 
 
 @hopeless

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet._errors import InputError
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
 from discreet.models.release import Release
@@ -79,6 +80,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any, *, reset: bool) -> Corpus:
         """Documents as a Corpus over the words of the model, which is a new one after ``reset``."""
+        if isinstance(X, SelectedCounts) and (told := X.to_corpus()) is not None:
+            X = told
         if reset:
             self._forget()
             self._tokenizer = X.tokenizer if isinstance(X, Corpus) else None
@@ -97,7 +100,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if _holds_texts(X):
             raise InputError(
                 f"{type(self).__name__} takes word counts, and these are texts. Pass a Corpus, or counts from "
-                "scikit-learn's CountVectorizer, or what PrivateVectorizer(output='corpus') makes of private text."
+                "scikit-learn's CountVectorizer, or what PrivateVectorizer makes of private text."
             )
         matrix = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         if reset:

@@ -40,9 +40,10 @@ def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
     if not isinstance(cost, VocabularyCost):
         return NOTHING
     if cost.ledger.unit != unit:  # [same-unit]
+        instead = "Use public words (vocabulary=)" if unit is Unit.WORD else "Give groups= to both, or to neither"
         raise InputError(
             f"the vocabulary was selected to protect one {cost.ledger.unit}, but this fit protects one {unit}: their "
-            "costs cannot be added. Give groups= to both, or to neither."
+            f"costs cannot be added. {instead}."
         )
     return cost
 

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +16,7 @@ from discreet._errors import InputError, WouldLeak
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.text import CorpusBuilder
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
@@ -50,8 +50,9 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     token_pattern, lowercase, stop_words :
         As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
     output : "matrix" or "corpus"
-        What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` that tells a private model
-        what its words have cost (``to_corpus`` always gives one).
+        What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives
+        one). Both tell a private model what their words have cost; a corpus also knows the order of words and keeps the
+        cost in its parts, which a slice of the matrix does not.
     ledger : Ledger, optional
         Charged before the first noise is drawn. By default a new one for this fit.
     random_state :
@@ -225,8 +226,9 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Counts of the selected words; all others are passed over. They describe the documents: for the curator."""
         return self._given(self.to_corpus(X), None)
 
-    def _given(self, corpus: Corpus, groups: Any) -> sp.csr_matrix | Corpus:
-        return self._owned(corpus, groups) if self.output == "corpus" else corpus.to_counts()
+    def _given(self, corpus: Corpus, groups: Any) -> SelectedCounts | Corpus:
+        owned = self._owned(corpus, groups)
+        return owned if self.output == "corpus" else SelectedCounts.of(owned)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """The selected words, in the order of the columns."""

@@ -1,0 +1,39 @@
+"""Counts over words that were selected privately, which remember these words and what they have cost.
+
+A plain matrix would not: a private model has to take its columns as public, and leaves their price out of the ε that
+it prints. Between a vectorizer and a model of a scikit-learn pipeline nothing but a matrix is expected, so the matrix
+brings the facts along. What scipy makes of it (a slice, a product) is a plain matrix again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import scipy.sparse as sp
+
+from discreet._types import AnyArray
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.tokenizer import Tokenizer
+
+
+class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no types
+    """Document-term counts of a corpus whose vocabulary was selected privately."""
+
+    _facts: tuple[tuple[str, ...], AnyArray | None, Tokenizer | None, object] | None = None
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> SelectedCounts:
+        """The counts, under the corpus's own facts."""
+        counts = cls(corpus.to_counts())
+        counts._facts = (corpus.vocabulary, corpus.groups, corpus.tokenizer, corpus.vocabulary_cost)
+        return counts
+
+    def to_corpus(self) -> Corpus | None:
+        """What the matrix holds now, as a corpus with its facts; None where they do not fit, or are not known."""
+        if self._facts is None:
+            return None
+        words, groups, tokenizer, cost = self._facts
+        if self.shape[1] != len(words) or (groups is not None and self.shape[0] != len(groups)):
+            return None
+        corpus = Corpus.from_counts(self, words, groups=groups, vocabulary_from="private-selection")
+        return replace(corpus, tokenizer=tokenizer, vocabulary_cost=cost)
