@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet._types import Int, IntArray, UInt32Array, UInt64Array
-from discreet.kernels.compile import bare_kernel, part
+from discreet.kernels.compile import at, bare_kernel, part
 from discreet.kernels.stream import BLOCK, GROUP, fill_document
 
 CELLS = 1024
@@ -28,8 +28,8 @@ _ONE = np.uint64(1)
 
 
 @part
-def _join(words: UInt32Array, at: Int) -> np.uint64:
-    return (np.uint64(words[at]) << np.uint64(32)) | np.uint64(words[at + 1])
+def _join(words: UInt32Array, start: Int) -> np.uint64:
+    return (np.uint64(words[at(start)]) << np.uint64(32)) | np.uint64(words[at(start + 1)])
 
 
 @part
@@ -69,11 +69,11 @@ def resolve(
     n, n_tail = boundaries.shape[0] - 1, tail_boundaries.shape[0] - 1
     magnitude = _settle(places, _join(words, start), _join(words, start + 2), boundaries, finer)
     if magnitude == n:
-        for at in range(start + 4, start + GROUP - 5, 6):
+        for place in range(start + 4, start + GROUP - 5, 6):
             more = _settle(
-                _join(words, at) >> _ONE,
-                _join(words, at + 2),
-                _join(words, at + 4),
+                _join(words, place) >> _ONE,
+                _join(words, place + 2),
+                _join(words, place + 4),
                 tail_boundaries,
                 tail_finer,
             )
@@ -126,7 +126,7 @@ def add_from_bits(
             )
             magnitude = resolve(places, scratch, _FURTHER, boundaries, finer, tail_boundaries, tail_finer)
         sign = np.int64(draw & _ONE)
-        cells[start + i] += (magnitude ^ -sign) + sign
+        cells[at(start + i)] += (magnitude ^ -sign) + sign
 
 
 @bare_kernel
