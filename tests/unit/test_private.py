@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.mechanisms.release import release_sum
@@ -275,6 +275,19 @@ def test_nothing_private_is_left_in_the_estimator(corpus):
     np.testing.assert_array_equal(restored.components_, model.components_)
     with pytest.raises(InputError, match="copy"):
         restored.ledger_.charge(model.ledger_.entries[0].event, label="again")
+
+
+@hopeless
+def test_what_a_word_is_is_kept_but_not_a_list_of_names_to_leave_out():
+    builder = CorpusBuilder(
+        vocabulary=["été", "vent"], tokenizer=Tokenizer(r"\w+", stop_words=frozenset({"secretname"}))
+    )
+    for _ in range(40):
+        builder.add("Été, vent et secretname")
+    model = tiny(n_topics=2).fit(builder.build())
+    assert model.release().tokenizer == Tokenizer(r"\w+", stop_words=None)
+    assert b"secretname" not in pickle.dumps(model)
+    assert model.fit(lda_corpus(40, 30, 3, mean_length=10, seed=2).corpus).release().tokenizer is None
 
 
 @hopeless

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,6 +70,10 @@ class Tokenizer:
                 )
         elif self.stop_words is not None:
             object.__setattr__(self, "stop_words", frozenset(self.stop_words))
+
+    def without_stop_words(self) -> Tokenizer:
+        """For a model to keep: its vocabulary tells which words are left, and names to leave out may be private."""
+        return replace(self, stop_words=None)
 
     @property
     def words_of(self) -> Callable[[str], list[str]]:

@@ -47,7 +47,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     history_: dict[str, list[float]]
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
-    _tokenizer: Tokenizer | None
+    _tokenizer: Tokenizer | None = None
     _spent: tuple[Entry, ...]
     """What the guarantee of a private fit adds up; its ledger may hold other fits too."""
 
@@ -70,9 +70,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _forget(self) -> None:
         """What an earlier fit has left. A fit that is refused, or stops, must not stand under that one's promise."""
-        for name in [
-            name for name in vars(self) if name.endswith("_") or name in ("_vocabulary", "_tokenizer", "_spent")
-        ]:
+        ours = ("_vocabulary", "_tokenizer", "_spent")
+        for name in [name for name in vars(self) if name.endswith("_") or name in ours]:
             del self.__dict__[name]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -84,7 +83,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             X = told
         if reset:
             self._forget()
-            self._tokenizer = X.tokenizer if isinstance(X, Corpus) else None
+            if isinstance(X, Corpus) and X.tokenizer is not None:
+                self._tokenizer = X.tokenizer.without_stop_words()
         if isinstance(X, Corpus):
             if reset:
                 self.n_features_in_ = X.n_words

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -51,8 +51,7 @@ class Release:
     history: dict[str, list[float]] = field(default_factory=dict)
     """Values per sweep that are functions of released statistics only."""
     tokenizer: Tokenizer | None = None
-    """How the training text became words, so that other text can too; None where it was counts. Its stop words are
-    dropped: ``vocabulary`` knows."""
+    """How the training text became words, stop words apart, so that other text can too; None where it was counts."""
     versions: dict[str, str] = field(default_factory=release_folder.versions)
     """The software that made it, for whoever wants to repeat it."""
 
@@ -84,7 +83,7 @@ class Release:
         if self.tokenizer is not None:
             if not isinstance(self.tokenizer, Tokenizer):
                 raise InputError(f"tokenizer must be a Tokenizer; found {type(self.tokenizer).__name__}.")
-            settled["tokenizer"] = replace(self.tokenizer, stop_words=None)
+            settled["tokenizer"] = self.tokenizer.without_stop_words()
         for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
             settled[name] = _plain(getattr(self, name), kind, name)
         _check_lists(settled["history"], settled["versions"], settled["ledger"])
