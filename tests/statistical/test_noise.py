@@ -53,7 +53,8 @@ def draw(law: str, n: int, scale: float, seed: int, release: int = 0, n_threads:
 
 
 def arrays(table: NoiseTable) -> tuple:
-    return table.boundaries, table.finer, table.guide, table.shift, table.tail_boundaries, table.tail_finer
+    main = table.boundaries, table.heads, table.finer, table.guide, table.shift
+    return *main, table.tail_boundaries, table.tail_finer
 
 
 def joined(boundaries: np.ndarray, finer: np.ndarray) -> list[int]:
@@ -157,6 +158,8 @@ def test_the_stated_distance_covers_every_scale(law, scale):
     assert (np.diff(table.boundaries.astype(object)) >= 0).all()
     leading = np.arange(table.guide.size, dtype=np.uint64) << table.shift
     assert_array_equal(table.guide, np.searchsorted(table.boundaries, leading))
+    heads = [min(boundary >> 31, 2**32 - 1) for boundary in table.boundaries[:-1].tolist()]
+    assert_array_equal(table.heads, [*heads, 0, 0])
 
 
 @pytest.mark.long
@@ -355,6 +358,29 @@ def test_a_tie_is_settled_by_the_next_places(law, settle):
             if number < 2**PLACES:
                 found = settle(np.uint64(number >> 128), further(number), 0, *pieces)
                 assert found == sum(b <= number for b in boundaries)
+
+
+@pytest.mark.parametrize("kernel", [add_from_bits, add_from_bits.py_func], ids=["compiled", "python"])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_look_at_32_places_agrees_with_all_63(law, kernel):
+    """Draws close to boundaries: the same 32 places, below and above; the next 32 places; the first and last draw."""
+    table = TABLE[law](3.0)
+    boundaries = table.boundaries[:-1].tolist()
+    close = {b + sign * step for b in boundaries for step in (1, 2, 2**30, 2**31, 2**32) for sign in (-1, 1)}
+    close |= {b >> 31 << 31 for b in boundaries} | {(b >> 31 << 31) + 2**31 - 1 for b in boundaries} | {0, 1}
+    inside = boundaries[-1] if law == "laplace" else 2**63  # beyond it further words decide
+    draws = sorted(places for places in close - set(boundaries) if 0 <= places < min(inside, 2**63))
+    assert len(draws) > 200
+    scratch = np.zeros(SCRATCH_SIZE, np.uint32)
+    where = Key.from_seed(1).words, np.uint32(Purpose.NOISE), np.uint32(5)
+    for some in (draws[i : i + CELLS] for i in range(0, len(draws), CELLS)):
+        for i, places in enumerate(some):
+            sign = i % 2
+            scratch[2 * i], scratch[2 * i + 1] = places >> 31, (places << 1 | sign) & 0xFFFFFFFF
+        cells = np.zeros(len(some), np.int64)
+        kernel(cells, 0, len(some), 0, *arrays(table), *where, scratch)
+        expected = [sum(b <= places for b in boundaries) * (1 - 2 * (i % 2)) for i, places in enumerate(some)]
+        assert cells.tolist() == expected
 
 
 def further(number: int, *tail: int) -> np.ndarray:

@@ -5,8 +5,9 @@ Cell c reads the stream of ``(key, purpose, release, c // CELLS)``. With i = c %
 the place of its cell and on nothing else, threads included, and no two cells read the same bit.
 
 The lowest of the 64 bits is the sign, the other 63 are the first places of U, and the magnitude is the number of
-boundaries ≤ U (``noise_tables.py``). Two rare cases read further words: U shares its 63 places with a boundary
-(probability n · 2^-63), or it lies beyond the table (discrete Laplace, 2^-12).
+boundaries ≤ U (``noise_tables.py``). Nearly all draws are settled by the guide and one boundary, looking at 32 places
+alone. The others, one in fifty, are left to a second pass with all 63. Two rare cases there read further words: U
+shares its 63 places with a boundary (probability n · 2^-63), or it lies beyond the table (discrete Laplace, 2^-12).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 
 from discreet._types import Int, IntArray, UInt32Array, UInt64Array
 from discreet.kernels.compile import at, bare_kernel, part
+from discreet.kernels.lanes import LANES
+from discreet.kernels.noise_tables import FIRST, HEAD
 from discreet.kernels.stream import BLOCK, GROUP, fill_document
 
 CELLS = 1024
@@ -22,14 +25,22 @@ CELLS = 1024
 
 _FURTHER = 2 * CELLS  # where in the scratch a cell's further words lie
 _SPACE = _FURTHER + GROUP  # room that the stream needs
-SCRATCH_SIZE = _SPACE + 32
+_LEFT = _SPACE + 2 * LANES  # cells that the first pass leaves to the second
+SCRATCH_SIZE = _LEFT + CELLS
 
 _ONE = np.uint64(1)
+_BELOW_HEAD = np.uint64(FIRST - HEAD)
 
 
 @part
 def _join(words: UInt32Array, start: Int) -> np.uint64:
     return (np.uint64(words[at(start)]) << np.uint64(32)) | np.uint64(words[at(start + 1)])
+
+
+@part
+def _signed(magnitude: np.int64, lower_half: np.uint32) -> np.int64:
+    sign = np.int64(lower_half & np.uint32(1))
+    return (magnitude ^ -sign) + sign
 
 
 @part
@@ -90,6 +101,7 @@ def add_from_bits(
     stop: Int,
     block: Int,
     boundaries: UInt64Array,
+    heads: UInt32Array,
     finer: UInt64Array,
     guide: UInt32Array,
     shift: np.uint64,
@@ -101,23 +113,32 @@ def add_from_bits(
     scratch: UInt32Array,
 ) -> None:
     """Add noise to the cells ``start`` to ``stop`` of one block, whose first bits stand in ``scratch``."""
-    n = np.uint64(boundaries.shape[0] - 1)
+    n_left = 0
+    to_guide = np.uint32(shift - _BELOW_HEAD)
     for i in range(stop - start):
-        draw = _join(scratch, 2 * i)
-        places = draw >> _ONE
-        j = np.uint64(guide[places >> shift])
-        j += np.uint64(boundaries[j] < places)  # mostly enough, and nothing to mispredict
-        j += np.uint64(boundaries[j] < places)
-        while boundaries[j] < places:
-            j += _ONE
-        magnitude = np.int64(j)
-        if boundaries[j] == places or j == n:
+        head = scratch[at(2 * i)]
+        j = guide[at(head >> to_guide)]
+        j += np.uint32(heads[at(j)] < head)  # nothing to mispredict
+        if heads[at(j)] > head:
+            cells[at(start + i)] += _signed(np.int64(j), scratch[at(2 * i + 1)])
+        else:
+            scratch[at(_LEFT + n_left)] = np.uint32(i)
+            n_left += 1
+    n = np.uint64(boundaries.shape[0] - 1)
+    for left in range(n_left):
+        cell = np.int64(scratch[at(_LEFT + left)])
+        places = _join(scratch, 2 * cell) >> _ONE
+        k = np.uint64(guide[at(places >> shift)])
+        while boundaries[k] < places:
+            k += _ONE
+        magnitude = np.int64(k)
+        if boundaries[k] == places or k == n:
             fill_document(
                 key,
                 purpose,
                 release,
                 np.uint32(block),
-                (2 * CELLS + i * GROUP) // BLOCK,
+                (2 * CELLS + cell * GROUP) // BLOCK,
                 scratch,
                 _SPACE,
                 scratch,
@@ -125,8 +146,7 @@ def add_from_bits(
                 _FURTHER + GROUP,
             )
             magnitude = resolve(places, scratch, _FURTHER, boundaries, finer, tail_boundaries, tail_finer)
-        sign = np.int64(draw & _ONE)
-        cells[at(start + i)] += (magnitude ^ -sign) + sign
+        cells[at(start + cell)] += _signed(magnitude, scratch[at(2 * cell + 1)])
 
 
 @bare_kernel
@@ -135,6 +155,7 @@ def add_noise(
     first_block: Int,
     last_block: Int,
     boundaries: UInt64Array,
+    heads: UInt32Array,
     finer: UInt64Array,
     guide: UInt32Array,
     shift: np.uint64,
@@ -156,6 +177,7 @@ def add_noise(
             stop,
             block,
             boundaries,
+            heads,
             finer,
             guide,
             shift,

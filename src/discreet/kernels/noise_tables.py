@@ -45,7 +45,10 @@ SMALLEST_SCALE, LARGEST_SCALE = 2.0**-6, 2.0**16
 """Below, noise is hardly ever anything but zero; above, tables grow past any cache (24 bytes × 15 scales)."""
 
 FIRST = 63
-"""Places of a boundary that the first look compares; the 64th bit of that draw is the sign."""
+"""Places of a boundary in its first word; the 64th bit of a draw is the sign."""
+
+HEAD = 32
+"""Places of a boundary that a draw is compared with first."""
 
 PLACES = FIRST + 128
 """Places of a boundary that are kept."""
@@ -60,10 +63,13 @@ class NoiseTable:
     """What a draw looks up; shared by all threads and never written.
 
     ``boundaries`` ends with a number above every draw. ``guide[i]`` is the first boundary that is not below the
-    draws whose leading bits are i, ``shift`` the number of bits to drop from a draw to get them.
+    draws whose leading bits are i, ``shift`` the number of bits to drop from a draw to get them. ``heads`` are the
+    first 32 places of the boundaries: half the memory, and enough for all but a few draws. After the last of them come
+    two zeros, which settle nothing.
     """
 
     boundaries: UInt64Array
+    heads: UInt32Array
     finer: UInt64Array
     guide: UInt32Array
     shift: np.uint64
@@ -188,8 +194,10 @@ def _table(main: UInt64Array, tail: UInt64Array, scale: float, tail_mass: float)
     shift = FIRST - bits
     cells = np.arange(1 << bits, dtype=np.uint64) << np.uint64(shift)
     guide = np.searchsorted(boundaries, cells).astype(np.uint32)
-    guide.flags.writeable = False
-    return NoiseTable(boundaries, finer, guide, np.uint64(shift), tail_boundaries, tail_finer, tail_mass)
+    heads = np.zeros(boundaries.size + 1, np.uint32)
+    heads[:-2] = np.minimum(boundaries[:-1] >> np.uint64(FIRST - HEAD), 2**HEAD - 1)
+    guide.flags.writeable = heads.flags.writeable = False
+    return NoiseTable(boundaries, heads, finer, guide, np.uint64(shift), tail_boundaries, tail_finer, tail_mass)
 
 
 def _columns(words: UInt64Array) -> tuple[UInt64Array, UInt64Array]:

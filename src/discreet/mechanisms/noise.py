@@ -96,6 +96,7 @@ def _add(cells: IntArray, table: NoiseTable, key: Key, release: int, n_threads: 
             first,
             last,
             table.boundaries,
+            table.heads,
             table.finer,
             table.guide,
             table.shift,
