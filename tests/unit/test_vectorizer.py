@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -335,12 +336,35 @@ def test_so_it_does_in_a_pipeline_of_matrices(users):
     assert pickle.loads(pickle.dumps(counts)).to_corpus().vocabulary_from == "private-selection"
 
 
+def test_rows_of_the_matrix_know_it_too():
+    counts = PrivateVectorizer(1.0).fit_transform(TEXTS, groups=USERS)
+    mask = np.arange(400) % 3 == 0
+    for rows in (slice(10, 300), np.array([5, 3, 8]), mask, 7, [1, 2]):
+        part = counts[rows].to_corpus()
+        assert part.vocabulary_cost is counts.to_corpus().vocabulary_cost
+        np.testing.assert_array_equal(part.groups, np.atleast_1d(counts.to_corpus().groups[rows]))
+        np.testing.assert_array_equal(part.to_counts().toarray(), counts.toarray()[np.atleast_1d(np.arange(400)[rows])])
+    for same in (counts[...], counts[:, :], counts[3:, ...]):
+        assert same.to_corpus().vocabulary_from == "private-selection"
+
+
 @hopeless
-def test_a_slice_of_the_matrix_does_not_know_and_the_guarantee_says_so():
+def test_cross_validation_loses_no_charge():
+    found = cross_validate(model(), PrivateVectorizer(1.0).fit_transform(TEXTS), cv=2, return_estimator=True)
+    for fitted in found["estimator"]:
+        assert [e.label for e in fitted.ledger_.entries].count("vocabulary") == 1
+        assert fitted.guarantee_.reasons == ()
+
+
+@hopeless
+def test_a_choice_of_columns_does_not_know_and_the_guarantee_says_so():
     counts = PrivateVectorizer(1.0).fit_transform(TEXTS)
-    counts.resize(400, 5)
-    assert counts.to_corpus() is None
-    for part in (counts, PrivateVectorizer(1.0).fit_transform(TEXTS)[:300]):
+    cut = counts.copy()
+    assert cut.to_corpus() is None
+    cut = counts[:]
+    cut.resize(400, 5)
+    assert cut.to_corpus() is None
+    for part in (cut, counts[:, :5], counts[:, ::-1], counts[:, np.array([2, 0, 1])], 2 * counts):
         (reason,) = model().fit(part).guarantee_.reasons
         assert reason == "the columns of the matrix are taken as a public vocabulary"
 

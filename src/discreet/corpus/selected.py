@@ -2,13 +2,16 @@
 
 A plain matrix would not: a private model has to take its columns as public, and leaves their price out of the ε that
 it prints. Between a vectorizer and a model of a scikit-learn pipeline nothing but a matrix is expected, so the matrix
-brings the facts along. What scipy makes of it (a slice, a product) is a plain matrix again.
+brings the facts along, and so do some of its rows, as cross-validation takes them. Whatever else scipy makes of it (a
+choice of columns, a product) knows nothing again.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from discreet._types import AnyArray
@@ -27,6 +30,15 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
         counts = cls(corpus.to_counts())
         counts._facts = (corpus.vocabulary, corpus.groups, corpus.tokenizer, corpus.vocabulary_cost)
         return counts
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        if isinstance(part, SelectedCounts) and self._facts is not None:
+            rows, *columns = key if isinstance(key, tuple) else (key,)
+            if all(other is ... or (isinstance(other, slice) and other == slice(None)) for other in columns):
+                words, groups, tokenizer, cost = self._facts
+                part._facts = (words, None if groups is None else np.atleast_1d(groups[rows]), tokenizer, cost)
+        return part
 
     def to_corpus(self) -> Corpus | None:
         """What the matrix holds now, as a corpus with its facts; None where they do not fit, or are not known."""

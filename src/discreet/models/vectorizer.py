@@ -51,8 +51,8 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
     output : "matrix" or "corpus"
         What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives
-        one). Both tell a private model what their words have cost; a corpus also knows the order of words and keeps the
-        cost in its parts, which a slice of the matrix does not.
+        one). Both tell a private model what their words have cost, and so do some of their rows; a corpus also knows
+        the order of words, and still knows the cost when it is restricted to some of them.
     ledger : Ledger, optional
         Charged before the first noise is drawn. By default a new one for this fit.
     random_state :
