@@ -75,7 +75,23 @@ def _more_topics_give_more(measure: str, what: str) -> Any:
     return judge
 
 
-def _ratio_figure(figure: str, title: str, measure: str, what: str, findings: tuple[str, str], y: str) -> Experiment:
+def _fewer_tokens_are_worse(results: Results) -> Iterator[Check]:
+    """The distance of Eq. 8 has no sign: one that shrinks as γ grows may be a gain from training on less."""
+    low, high = _ends(results, "gamma")
+    for name, place in _places(results):
+        found = results.ratio("perplexity", {**place, "gamma": low}, {**place, "gamma": high})
+        yield Check.above(f"{name}: perplexity at γ = {low} over that at {high}", found, 1.0)
+
+
+def _ratio_figure(
+    figure: str,
+    title: str,
+    measure: str,
+    what: str,
+    findings: tuple[str, str],
+    y: str,
+    more: tuple[Finding, ...] = (),
+) -> Experiment:
     rows = ("dataset", "n_topics")
     return Experiment(
         paper="sub-lda",
@@ -86,6 +102,7 @@ def _ratio_figure(figure: str, title: str, measure: str, what: str, findings: tu
         findings=(
             Finding(findings[0], _smaller_rate_gives_more(measure, what)),
             Finding(findings[1], _more_topics_give_more(measure, what), often=True),
+            *more,
         ),
         tables=(
             Table(f"{y} over that at γ = 1 ({what} is its distance from 1)", measure, rows, "gamma", over=whole),
@@ -122,6 +139,11 @@ FIGURE_3 = _ratio_figure(
     "perplexity ratio",
     ("the larger the subsampling ratio, the smaller the difference in perplexity.", "it is often larger for larger K."),
     "perplexity",
+    (
+        Finding(
+            "a smaller subsampling ratio results in a higher perplexity (said of Figure 4).", _fewer_tokens_are_worse
+        ),
+    ),
 )
 
 
