@@ -66,7 +66,7 @@ def main(quick: bool = False) -> bool:
         visits = rounds.n_rounds * rounds.sampling_rate * (rounds.n_sweeps + 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a small corpus: that it will hardly learn anything
-            ratio, within = compare("PrivateLDA, arxiv, 2,000", corpus, rounds, visits, round(visits), 2)
+            ratio, within = compare("PrivateLDA, arxiv, 2,000", corpus, rounds, visits, round(visits), repeats)
         line("with its sweeps alone as visits", ratio * (rounds.n_sweeps + 1) / rounds.n_sweeps)
         holds &= within
     return holds

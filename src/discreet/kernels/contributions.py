@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array
-from discreet.kernels.compile import bare_kernel
+from discreet.kernels.compile import at, bare_kernel
 from discreet.kernels.lanes import LANES, prefetch
 
 LARGEST_CLIP = float(2**30)
@@ -43,9 +43,11 @@ def copy_documents(
         for i in range(starts[ahead], starts[ahead] + offsets[ahead + 1] - offsets[ahead], LANES):
             prefetch(words, i)
             prefetch(topics, i)
-        shift = starts[d] - offsets[d]
-        for i in range(offsets[d], offsets[d + 1]):
-            out_words[i], out_topics[i] = words[i + shift], topics[i + shift]
+        source, target = starts[d], offsets[d]
+        for i in range(offsets[d + 1] - target):  # one array at a time: each loop then runs in lanes
+            out_words[at(target + i)] = words[at(source + i)]
+        for i in range(offsets[d + 1] - target):
+            out_topics[at(target + i)] = topics[at(source + i)]
 
 
 @bare_kernel
@@ -57,9 +59,9 @@ def keep_topics(
         ahead = min(d + AHEAD, last - 1)
         for i in range(starts[ahead], starts[ahead] + offsets[ahead + 1] - offsets[ahead], 2 * LANES):
             prefetch(out, i)
-        shift = starts[d] - offsets[d]
-        for i in range(offsets[d], offsets[d + 1]):
-            out[i + shift] = topics[i]
+        source, target = offsets[d], starts[d]
+        for i in range(offsets[d + 1] - source):
+            out[at(target + i)] = topics[at(source + i)]
 
 
 @bare_kernel

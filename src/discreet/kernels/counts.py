@@ -17,7 +17,7 @@ from discreet._types import (
     UInt32Array,
     UInt64Array,
 )
-from discreet.kernels.compile import bare_kernel, kernel
+from discreet.kernels.compile import at, bare_kernel, kernel
 from discreet.kernels.lanes import LANES
 from discreet.kernels.slots import END, PLACE, TOKEN, open_slots, start_document, step_on
 
@@ -42,7 +42,7 @@ def first_topics(
         stop = np.int64(slots[END + slot])
         for i in range(np.int64(slots[TOKEN + slot]), stop):
             draw = np.uint64(bits[slots[PLACE + slot]])
-            topics[i] = (draw * np.uint64(n_topics)) >> np.uint64(32)
+            topics[at(i)] = (draw * np.uint64(n_topics)) >> np.uint64(32)
             if i + 1 < stop:
                 step_on(slot, offsets, key, purpose, sweep, bits, slots)
 
@@ -52,9 +52,9 @@ def count_topics(
     words: Int32Array, topics: UInt16Array, first_token: Int, last_token: Int, width: Int, counts: Int32Array
 ) -> None:
     """Add the tokens ``first_token`` to ``last_token - 1`` to the flat word × width ``counts``."""
-    wide = np.uint64(width)
+    wide = at(width)
     for i in range(first_token, last_token):
-        counts[np.uint64(words[i]) * wide + np.uint64(topics[i])] += np.int32(1)
+        counts[at(words[at(i)]) * wide + at(topics[at(i)])] += np.int32(1)
 
 
 @kernel

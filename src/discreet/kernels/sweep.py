@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
-from discreet.kernels.compile import bare_kernel, part
+from discreet.kernels.compile import at, bare_kernel, part
 from discreet.kernels.lanes import LANES, as_float, gather, load, passed, splat, store, transpose, unit_interval, where
 from discreet.kernels.slots import (
     BITS_SIZE,
@@ -66,12 +66,12 @@ def count_document(
     """
     for k in range(tally, tally + 2 * width, LANES):
         store(bits, k, splat(np.uint32(0)))
-    even, odd = np.uint64(tally), np.uint64(tally + width)
+    even, odd = at(tally), at(tally + width)
     for i in range(start, stop - 1, 2):
-        bits[even + np.uint64(topics[i])] += np.uint32(1)
-        bits[odd + np.uint64(topics[i + 1])] += np.uint32(1)
+        bits[even + at(topics[at(i)])] += np.uint32(1)
+        bits[odd + at(topics[at(i + 1)])] += np.uint32(1)
     if (stop - start) % 2 == 1:
-        bits[even + np.uint64(topics[stop - 1])] += np.uint32(1)
+        bits[even + at(topics[at(stop - 1)])] += np.uint32(1)
     for k in range(0, width, LANES):
         store(rows, row + k, as_float(load(bits, tally + k) + load(bits, tally + width + k)))
 
@@ -144,10 +144,10 @@ def sweep_dense(
             chosen = chosen + flag
             below = where(flag, running, below)
         mark = mark - below
-        at = load(bits, ROWS) + chosen
-        total = gather(rows, partial + width - LANES, at)
+        places = load(bits, ROWS) + chosen
+        total = gather(rows, partial + width - LANES, places)
         for k in range(partial, partial + width - LANES, LANES):
-            chosen = chosen + passed(gather(rows, k, at), mark, total) * splat(np.uint32(LANES))
+            chosen = chosen + passed(gather(rows, k, places), mark, total) * splat(np.uint32(LANES))
         store(bits, CHOSEN, chosen)
 
         # 3. Book the draws and step on. The next token leaves its counts here, long before step 1 reads them.
