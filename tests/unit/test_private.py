@@ -330,8 +330,9 @@ def test_a_hopeless_setting_gets_a_sentence(corpus):
 @hopeless
 def test_a_large_delta_gets_a_sentence():
     many = lda_corpus(3000, 30, 3, mean_length=10, seed=2).corpus
-    with pytest.warns(UserWarning, match=r"delta=0\.01 is not below one over the number of units"):
+    with pytest.warns(UserWarning, match=r"delta=0\.01 is not below one over the number of units") as caught:
         tiny(epsilon=5.0, delta=0.01).fit(many)
+    assert caught[0].filename == __file__
 
 
 @hopeless

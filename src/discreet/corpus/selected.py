@@ -1,9 +1,9 @@
 """Counts over words that were selected privately, which remember these words and what they have cost.
 
-A plain matrix would not: a private model has to take its columns as public, and leaves their price out of the ε that
-it prints. Between a vectorizer and a model of a scikit-learn pipeline nothing but a matrix is expected, so the matrix
-brings the facts along, and so do some of its rows, as cross-validation takes them. Whatever else scipy makes of it (a
-choice of columns, a product) knows nothing again.
+A plain matrix would not: a private model has to take its columns as public, and leaves their price out of the ε that it
+prints. Between a vectorizer and a model of a scikit-learn pipeline nothing but a matrix is expected, so the matrix
+brings the facts along, and so do a copy and some of its rows, as cross-validation takes them. Whatever else scipy makes
+of it (a choice of columns, a product) knows nothing again.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
                 words, groups, tokenizer, cost = self._facts
                 part._facts = (words, None if groups is None else np.atleast_1d(groups[rows]), tokenizer, cost)
         return part
+
+    def copy(self) -> SelectedCounts:
+        copied: SelectedCounts = super().copy()
+        copied._facts = self._facts
+        return copied
 
     def to_corpus(self) -> Corpus | None:
         """What the matrix holds now, as a corpus with its facts; None where they do not fit, or are not known."""

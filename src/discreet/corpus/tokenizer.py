@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from discreet._errors import InputError
 from discreet.corpus._files import first_line, shown
@@ -74,6 +74,18 @@ class Tokenizer:
     def without_stop_words(self) -> Tokenizer:
         """For a model to keep: its vocabulary tells which words are left, and names to leave out may be private."""
         return replace(self, stop_words=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a model keeps of it, as in `without_stop_words`."""
+        return {"pattern": self.pattern, "lowercase": self.lowercase}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Tokenizer:
+        """What `to_json` gave, checked."""
+        known = {"pattern": str, "lowercase": bool}
+        if not isinstance(value, dict) or {name: type(found) for name, found in value.items()} != known:
+            raise InputError(f"the tokenizer must be a pattern, and whether text is lower-cased; found {value!r}.")
+        return cls(**value, stop_words=None)
 
     @property
     def words_of(self) -> Callable[[str], list[str]]:

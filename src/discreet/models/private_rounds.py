@@ -18,7 +18,7 @@ from discreet.models import shrink
 from discreet.models.checkpoint import Payment
 from discreet.models.loop import Measures
 from discreet.models.private_plan import SIZES, Plan
-from discreet.models.promise import units_in_words
+from discreet.models.promise import units_in_words, warn_of_delta
 from discreet.models.shrink import Average
 from discreet.privacy.events import DiscreteGaussianRelease
 
@@ -143,12 +143,7 @@ class Rounds:
         noise = multiplier * self.clip / (self.plan.rate * self.n_units * math.sqrt(n))
         signal = tokens_per_unit / (self.engine.n_words * model.n_topics)
         units = units_in_words(self.n_units, public=model.n_units is not None)
-        if model.delta * self.n_units >= 1:
-            warnings.warn(
-                f"delta={model.delta:g} is not below one over the number of units, with {units}: it would allow to "
-                "publish one unit as it is. Take a delta far below.",
-                stacklevel=6,
-            )
+        warn_of_delta(model.delta, self.n_units, units, stacklevel=6)
         if noise > signal:
             warnings.warn(
                 f"this will hardly give useful topics: the noise in an average cell may be {noise / signal:.2g} times "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Protocol
 
 from discreet._errors import InputError
@@ -50,3 +51,13 @@ def proven(model: Paying, epsilon: float, unit: Unit, key: Key, assumptions: tup
 def units_in_words(n_units: float, *, public: bool) -> str:
     """For warnings, which are read beside the guarantee: a number that holds noise is called one."""
     return f"{n_units:,.0f} units" if public else f"about {n_units:,.0f} units (a noisy count)"
+
+
+def warn_of_delta(delta: float, n_units: float, units: str, stacklevel: int) -> None:
+    """A sentence where the promise holds but says little; ``units`` in words, ``stacklevel`` as the caller's own."""
+    if delta * n_units >= 1:
+        warnings.warn(
+            f"delta={delta:g} is not below one over the number of units, with {units}: it would allow to publish one "
+            "unit as it is. Take a delta far below.",
+            stacklevel=stacklevel + 1,
+        )

@@ -145,7 +145,7 @@ class Release:
                 "ledger": self.ledger,
                 "history": self.history,
                 "versions": self.versions,
-                "tokenizer": _written(self.tokenizer),
+                "tokenizer": self.tokenizer and self.tokenizer.to_json(),
             },
             overwrite=overwrite,
         )
@@ -159,21 +159,9 @@ class Release:
         """
         with release_folder.reading(path) as (arrays, vocabulary, about):
             about["guarantee"] = Guarantee.from_json(about["guarantee"])
-            about["tokenizer"] = _tokenizer(about["tokenizer"])
+            if about["tokenizer"] is not None:
+                about["tokenizer"] = Tokenizer.from_json(about["tokenizer"])
             return cls(arrays["topics"], vocabulary, arrays["alpha"], **about)
-
-
-def _written(tokenizer: Tokenizer | None) -> JSON:
-    return None if tokenizer is None else {"pattern": tokenizer.pattern, "lowercase": tokenizer.lowercase}
-
-
-def _tokenizer(written: JSON) -> Tokenizer | None:
-    if written is None:
-        return None
-    known = {"pattern": str, "lowercase": bool}
-    if not isinstance(written, dict) or {name: type(value) for name, value in written.items()} != known:
-        raise InputError(f"the tokenizer must be a pattern, and whether text is lower-cased; found {written!r}.")
-    return Tokenizer(**written, stop_words=None)
 
 
 def _floats(values: Any, dimensions: int, name: str) -> FloatArray:

@@ -16,7 +16,7 @@ from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.moments import MomentEngine
 from discreet.models.base import TopicModel, check_sizes, numbers
-from discreet.models.promise import units_in_words
+from discreet.models.promise import units_in_words, warn_of_delta
 from discreet.models.spectral_choice import Candidate
 from discreet.models.spectral_configurations import check_configuration, fit_configuration
 from discreet.models.spectral_exact import Whitened, exact_moments
@@ -255,12 +255,7 @@ class SpectralLDA(TopicModel):
     def _tell(self, n_units: float, clear: int, *, public: bool = False) -> None:
         """Say what the noise has left. All of it is a function of what was released, or of a ``public`` number."""
         units = units_in_words(n_units, public=public)
-        if self.delta * n_units >= 1:
-            warnings.warn(
-                f"delta={self.delta:g} is not below one over the number of units, with {units}: it would allow to "
-                "publish one unit as it is. Take a delta far below.",
-                stacklevel=4,
-            )
+        warn_of_delta(self.delta, n_units, units, stacklevel=4)
         if clear < self.n_topics:
             message = (
                 f"{clear} of {self.n_topics} topics stand clear of the noise, with {units}, {self.n_features_in_:,} "
