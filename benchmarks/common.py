@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet import LDA, DataNotFound
 from discreet.corpus import Corpus, load
+from discreet.models.loop import Callback
 
 VERDICTS: list[bool] = []
 """Of this run, in order."""
@@ -83,6 +84,25 @@ def best_of_each(
     """
     rounds = [[seconds(work, clock) for work in works] for _ in range(repeats)]
     return [min(column) for column in zip(*rounds, strict=True)]
+
+
+def step_seconds(fit: Callable[[Callback], object], clock: Callable[[], float] = time.perf_counter) -> list[float]:
+    """How long each step of a fit took that calls back after each: the first with all before it, then what is left."""
+    ends = [clock()]
+    fit(lambda info: ends.append(clock()))
+    return np.diff([*ends, clock()]).tolist()
+
+
+def fastest_steps(
+    fits: Sequence[Callable[[Callback], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> list[tuple[float, float]]:
+    """For each, in turns: the fastest of each step over the repeats, added up, and the fastest as a whole.
+
+    A fit of a minute is never left alone by the neighbours for all of its time; a step of it is, in one of the turns.
+    """
+    turns = [[step_seconds(fit, clock) for fit in fits] for _ in range(repeats)]
+    steps = [np.array(column) for column in zip(*turns, strict=True)]
+    return [(float(found.min(axis=0).sum()), float(found.sum(axis=1).min())) for found in steps]
 
 
 def median(values: Iterable[float]) -> float:

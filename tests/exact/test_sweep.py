@@ -75,8 +75,13 @@ def room_for(corpus, width):
     return sparse_scratch(width, min(width, padded(max(1, int(corpus.lengths.max(initial=0))))))
 
 
+def visiting(n_visits: int) -> Kernel:
+    """The dense kernel, which visits each document so often in a row."""
+    return Kernel(sweep_dense, lambda *_: (n_visits,), lambda corpus, width: dense_scratch(width))
+
+
 KERNELS = {
-    "dense": Kernel(sweep_dense, lambda *_: (), lambda corpus, width: dense_scratch(width)),
+    "dense": visiting(1),
     "sparse": Kernel(sweep_sparse, smooth_table, room_for),
 }
 
@@ -96,6 +101,15 @@ def random_problem(lengths: Any, n_topics: int, seed: int, n_words: int = 11):
     corpus = corpus_of(*(rng.integers(0, n_words, n) for n in lengths), n_words=n_words)
     topics = rng.integers(0, n_topics, corpus.n_tokens).astype(np.uint16)
     return corpus, topics, rng.gamma(0.3, 1.0, (n_words, n_topics)), rng.uniform(0.05, 0.5, n_topics)
+
+
+SHAPES = {
+    "only empty documents": [0, 0, 0],
+    "one token": [1],
+    "few documents": [3, 0, 1, 7, 0],
+    "sixteen documents": [4, 1, 2, 9, 1, 1, 3, 5, 2, 2, 1, 6, 1, 2, 3, 1],
+    "many documents": [0, *range(12), 1, 0, 0, 5, 1, *range(9), 2, 1, 1, 1, 17, 0],
+}
 
 
 # --- enumeration ----------------------------------------------------------------------------------------------------
@@ -211,6 +225,87 @@ def test_transitions_with_more_topics_than_lanes(sweep):
         assert ncx2.sf(limit, p.size - 1, pearson(copies * wrong, copies * p)) > 0.999
 
 
+# --- several visits in a row ----------------------------------------------------------------------------------------
+
+
+def visits(n_visits: int, words: Any, start: Any, weights: np.ndarray, alpha: np.ndarray, rule=right) -> np.ndarray:
+    """Chance of each outcome of so many sweeps over one document."""
+    chances = transition(words, start, weights, alpha, rule)
+    for _ in range(n_visits - 1):
+        states = product(range(len(alpha)), repeat=len(words))
+        chances = sum(chances[state] * transition(words, state, weights, alpha, rule) for state in states)
+    return chances
+
+
+def test_transitions_of_two_visits():
+    """Two visits in one call, on thousands of copies of two tiny documents, against the enumerated chances.
+
+    A right kernel fails with probability 1e-6 (Pearson; the rarest outcome is expected over 50 times). Caught with
+    probability above 0.999, computed below: one visit alone, three, and visits that leave the token itself in n[d, ·].
+    """
+    copies = 60_000
+    rng = np.random.default_rng(3)
+    weights = rng.uniform(0.2, 1.0, (3, 2)).astype(np.float32)
+    alpha = rng.uniform(0.05, 0.1, 2).astype(np.float32)  # small: topics stick, and a visit more is noticed
+    corpus = corpus_of(*[words for words, _ in DOCUMENTS] * copies)
+    start = np.tile(np.concatenate([topics for _, topics in DOCUMENTS]), copies)
+
+    topics = visiting(2)(corpus, start, weights, alpha, Key.from_seed(23), 1).reshape(copies, -1)
+    wrong = {
+        "one visit": lambda *of: visits(1, *of),
+        "three visits": lambda *of: visits(3, *of),
+        "keeps itself": lambda *of: visits(2, *of, rule=keeps_itself),
+    }
+    score, freedom, distance, at = 0.0, 0, dict.fromkeys(wrong, 0.0), 0
+    for words, before in DOCUMENTS:
+        p = visits(2, words, before, weights, alpha)
+        drawn = tuple(topics[:, at : at + len(words)].T.astype(int))
+        seen = np.bincount(np.ravel_multi_index(drawn, p.shape), minlength=p.size)
+        at += len(words)
+        assert_allclose(p.sum(), 1)
+        assert copies * p.min() > 50
+        score += pearson(seen, copies * p.ravel())
+        freedom += p.size - 1
+        for name, of in wrong.items():
+            distance[name] += pearson(copies * of(words, before, weights, alpha), copies * p)
+    limit = chi2.isf(ALPHA_ERROR, freedom)
+    assert score < limit
+    for name, far in distance.items():
+        assert ncx2.sf(limit, freedom, far) > 0.999, name
+
+
+@pytest.mark.parametrize("n_visits", [1, 2, 3, 8])
+def test_no_draw_is_used_twice(n_visits):
+    """Under a huge alpha two topics are a coin each, the draw's first bit: that of position v · length + i.
+
+    Documents of all sizes about a window, so that blocks made ahead and windows made later are both read.
+    """
+    lengths = [1, 5, 0, 16, 17, 100, 127, 128, 129, WINDOW // 3, WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW + 300]
+    corpus = corpus_of(*([0] * n for n in lengths))
+    key = Key.from_seed(24)
+    topics = visiting(n_visits)(corpus, np.zeros(corpus.n_tokens), np.ones((1, 2)), np.full(2, 2.0**20), key, 5)
+    for d, n in enumerate(lengths):
+        draws = key.bits(Purpose.SWEEP, 5, d, n_visits * n)
+        clear = abs(draws[-n:] * 2.0**-32 - 0.5) > 0.005 if n else []  # the counts move the chance by less than 0.001
+        expected = draws[-n:] >> 31 if n else []
+        assert_array_equal(topics[corpus.offsets[d] : corpus.offsets[d + 1]][clear], np.asarray(expected)[clear])
+
+
+@pytest.mark.parametrize("lengths", [*SHAPES.values(), [2, WINDOW // 2 + 9, 0, 40]], ids=[*SHAPES, "a long document"])
+def test_compiled_visits_equal_their_python_body(lengths):
+    problem = random_problem(lengths, 17, seed=2)
+    compiled, python = (visiting(3)(*problem, Key.from_seed(45), 3, python=python) for python in (False, True))
+    assert_array_equal(compiled, python)
+
+
+def test_visits_do_not_notice_the_neighbours():
+    corpus, topics, weights, alpha = random_problem(SHAPES["many documents"], 20, seed=9)
+    together = visiting(4)(corpus, topics, weights, alpha, Key.from_seed(46), 1)
+    for cut in (1, 7, 20, corpus.n_documents - 1):
+        part = visiting(4)(corpus, topics, weights, alpha, Key.from_seed(46), 1, last=cut)
+        assert_array_equal(visiting(4)(corpus, part, weights, alpha, Key.from_seed(46), 1, first=cut), together)
+
+
 # --- the chain ------------------------------------------------------------------------------------------------------
 
 
@@ -278,14 +373,6 @@ def test_stationary_distribution_of_the_chain():
 
 
 # --- compiled and Python --------------------------------------------------------------------------------------------
-
-SHAPES = {
-    "only empty documents": [0, 0, 0],
-    "one token": [1],
-    "few documents": [3, 0, 1, 7, 0],
-    "sixteen documents": [4, 1, 2, 9, 1, 1, 3, 5, 2, 2, 1, 6, 1, 2, 3, 1],
-    "many documents": [0, *range(12), 1, 0, 0, 5, 1, *range(9), 2, 1, 1, 1, 17, 0],
-}
 
 
 @every_kernel

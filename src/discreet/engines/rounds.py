@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -39,9 +38,6 @@ from discreet.kernels.residuals import add_residuals, residual_scratch
 from discreet.kernels.shuffle import shuffle_documents
 from discreet.kernels.slots import aligned
 from discreet.kernels.sweep import dense_scratch, sweep_dense
-
-_Sweep: TypeAlias = tuple[Float32Array, Float32Array, UInt32Array, np.uint32, np.uint32]
-"""Weights, α, key, purpose and number of one sweep."""
 
 
 def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
@@ -82,7 +78,7 @@ class RoundEngine:
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
         self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
-        self._n_sweeps = 0
+        self._n_rounds = 0
 
     def _in_slots(self, documents: Corpus) -> tuple[Int32Array, UInt16Array]:
         """Tokens in a secret order within each document, and first topics that read no word."""
@@ -143,25 +139,22 @@ class RoundEngine:
         alpha: FloatArray,
         *,
         n_sweeps: int,
-        n_samples: int,
         word_weights: Float32Array,
         clip: float,
     ) -> IntArray:
         """Sweep the included units and add up their contributions, flat word × width, in steps of the grid.
 
-        ``word_weights`` and ``clip`` are in steps too (see :func:`add_contributions`); the topics after each of the
-        last ``n_samples`` sweeps are averaged. Without sweeps (``n_sweeps=0``) the topics are taken as they are.
+        ``word_weights`` and ``clip`` are in steps too (see :func:`add_contributions`).
         """
         batch = self._batch(included)
-        samples = np.empty((n_samples, batch.offsets[-1]), np.uint16)
-        tallies = [contribution_scratch(self.n_words, self.width, n_samples * batch.longest) for _ in self._scratch]
+        tallies = [contribution_scratch(self.n_words, self.width, batch.longest) for _ in self._scratch]
         parts = [np.zeros(self.n_words * self.width, np.int64) for _ in self._scratch]
 
         def contribute(thread: int, piece: int) -> None:
             first, last = batch.cuts[piece], batch.cuts[piece + 1]
             add_contributions(
                 batch.words,
-                samples.ravel(),
+                batch.topics,
                 batch.token_ends,  # [unit] all documents of a unit are clipped as one
                 first,
                 last,
@@ -172,7 +165,7 @@ class RoundEngine:
                 parts[thread],
             )
 
-        self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute, samples)
+        self._round(batch, weights, alpha, n_sweeps, contribute)
         return np.asarray(sum(parts))
 
     def residuals(
@@ -201,7 +194,7 @@ class RoundEngine:
 
             sums[thread].add(add, batch.cuts[piece], batch.cuts[piece + 1])
 
-        self._round(batch, self._sweeps(weights, alpha, n_sweeps), contribute)
+        self._round(batch, weights, alpha, n_sweeps, contribute)
         return np.asarray(sum(part.total for part in sums))
 
     def _row(self, alpha: FloatArray) -> Float32Array:
@@ -209,38 +202,25 @@ class RoundEngine:
         alpha32[: self.n_topics] = alpha
         return alpha32
 
-    def _sweeps(self, weights: Float32Array, alpha: FloatArray, n_sweeps: int) -> list[_Sweep]:
-        """Each with a number that no other sweep of this engine has."""
-        alpha32, key, purpose = self._row(alpha), self.key.words, np.uint32(Purpose.SWEEP)
-        first = self._n_sweeps + 1
-        self._n_sweeps += n_sweeps
-        return [(weights, alpha32, key, purpose, np.uint32(first + sweep)) for sweep in range(n_sweeps)]
-
     def _round(
         self,
         batch: _Batch,
-        sweeps: list[_Sweep],
+        weights: Float32Array,
+        alpha: FloatArray,
+        n_sweeps: int,
         contribute: Callable[[int, int], None],
-        samples: UInt16Array | None = None,
     ) -> None:
-        """Copy, sweep, keep, contribute, piece by piece: units do not see each other, so no step waits for others.
-
-        ``samples`` is filled with the topics after each of the last sweeps.
-        """
-        n_samples = 0 if samples is None else len(samples)
+        """Copy, sweep, keep, contribute, piece by piece: units do not see each other, so no step waits for others."""
+        self._n_rounds += 1  # a number that no other round of this engine has
+        alpha32, n_visits = self._row(alpha), int(n_sweeps)
+        purpose, number = np.uint32(Purpose.SWEEP), np.uint32(self._n_rounds)
 
         def work(thread: int, piece: int) -> None:
             start, stop = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]
-            tokens = slice(batch.offsets[start], batch.offsets[stop])
             copy_documents(self.words, self.topics, batch.starts, batch.offsets, start, stop, batch.words, batch.topics)
-            if samples is not None:
-                samples[:, tokens] = batch.topics[tokens]  # where there are fewer sweeps than samples
-            for left, sweep in zip(range(len(sweeps) - 1, -1, -1), sweeps, strict=True):
-                # [local] a document's topics from its own tokens, its own counts and the released table
-                documents = (batch.words, batch.offsets, batch.topics, start, stop)
-                sweep_dense(*documents, *sweep, *self._scratch[thread])
-                if samples is not None and left < n_samples:
-                    samples[n_samples - 1 - left, tokens] = batch.topics[tokens]
+            # [local] a document's topics from its own tokens, its own counts and the released table
+            documents = (batch.words, batch.offsets, batch.topics, start, stop)
+            sweep_dense(*documents, weights, alpha32, n_visits, self.key.words, purpose, number, *self._scratch[thread])
             keep_topics(batch.topics, batch.starts, batch.offsets, start, stop, self.topics)
             contribute(thread, piece)
 

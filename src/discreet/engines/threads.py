@@ -133,7 +133,7 @@ class ThreadEngine:
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
 
         documents = (self.words, self.offsets, self.topics)
-        tables: tuple[Float32Array, ...] = (alpha32,)
+        tables: tuple[Float32Array | int, ...] = (alpha32, 1)  # one visit
         if self.sparse:
             self._each_share_of_words(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth))
             tables = (alpha32, self._smooth)

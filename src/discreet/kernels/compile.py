@@ -41,3 +41,10 @@ def part(function: _F) -> _F:
     """A piece of a bare kernel: compiled where it is called, plain Python in a kernel's Python body."""
     compiled: _F = register_jitable(_nrt=False)(function)
     return compiled
+
+
+def inlined_part(function: _F) -> _F:
+    """A piece for the innermost loop that LLVM would take for too long to be copied there: passing its arrays on takes
+    more time than its work."""
+    compiled: _F = register_jitable(_nrt=False, forceinline=True)(function)
+    return compiled

@@ -83,7 +83,7 @@ def squared_norms(words: Int32Array, unit_ends: IntArray, tally: Int32Array, out
 @bare_kernel
 def add_contributions(
     words: Int32Array,
-    samples: UInt16Array,
+    topics: UInt16Array,
     unit_ends: IntArray,
     first: Int,
     last: Int,
@@ -95,10 +95,9 @@ def add_contributions(
 ) -> None:
     """Add the contributions of units ``first`` to ``last - 1`` to ``out``, flat word × width.
 
-    ``samples`` holds R topics for each token, one sample after another; unit ``m`` owns the tokens from
-    ``unit_ends[m - 1]`` (0 for the first) to ``unit_ends[m]``. Its contribution is v[w, k] = word_weights[w] · (how
-    often its tokens w have topic k) / R, shrunk to ‖v‖₂ ≤ ``clip`` where it is longer, each cell truncated towards
-    zero. ``clip`` is in steps of the grid and so are the word weights.
+    Unit ``m`` owns the tokens from ``unit_ends[m - 1]`` (0 for the first) to ``unit_ends[m]``. Its contribution is
+    v[w, k] = word_weights[w] · (how often its tokens w have topic k), shrunk to ‖v‖₂ ≤ ``clip`` where it is longer,
+    each cell truncated towards zero. ``clip`` is in steps of the grid and so are the word weights.
 
     What counts for the guarantee is not the arithmetic above, which is rounded, but the whole numbers that come out of
     it: their squares are added up as integers, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
@@ -107,8 +106,6 @@ def add_contributions(
     round to something that looks small. ``tally`` comes from :func:`contribution_scratch`; its table is zero before and
     after.
     """
-    n_tokens = words.shape[0]
-    n_samples = samples.shape[0] // max(n_tokens, 1)
     usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
     limit = np.int64(math.floor(clip * clip)) if usable else np.int64(-1)
     cells = word_weights.shape[0] * width  # behind the table: the cells of the unit, then their words
@@ -118,17 +115,15 @@ def add_contributions(
         stop = unit_ends[unit]
         n_cells = 0
         for i in range(start, stop):
-            row = words[i] * width
-            for r in range(n_samples):
-                cell = row + samples[r * n_tokens + i]
-                if tally[cell] == 0:
-                    tally[cells + n_cells] = cell
-                    tally[its_words + n_cells] = words[i]
-                    n_cells += 1
-                tally[cell] += np.int32(1)
+            cell = words[i] * width + topics[i]
+            if tally[cell] == 0:
+                tally[cells + n_cells] = cell
+                tally[its_words + n_cells] = words[i]
+                n_cells += 1
+            tally[cell] += np.int32(1)
         squares = 0.0
         for j in range(n_cells):
-            value = word_weights[tally[its_words + j]] * (tally[tally[cells + j]] / n_samples)
+            value = word_weights[tally[its_words + j]] * np.float64(tally[tally[cells + j]])
             squares += value * value
         norm = math.sqrt(squares)
         finite = usable and norm < math.inf  # false for NaN
@@ -137,7 +132,7 @@ def add_contributions(
         for _ in range(TRIES if finite else 0):  # [check] integers only: no rounding lets a unit exceed the clip
             whole = np.int64(0)
             for j in range(n_cells):
-                real = shrink * word_weights[tally[its_words + j]] * (tally[tally[cells + j]] / n_samples)
+                real = shrink * word_weights[tally[its_words + j]] * np.float64(tally[tally[cells + j]])
                 if not (real >= 0.0 and real <= clip + 1.0):  # also refuses NaN
                     whole = limit + 1
                 elif whole <= limit:
@@ -149,5 +144,5 @@ def add_contributions(
         for j in range(n_cells):
             cell = tally[cells + j]
             if fits:
-                out[cell] += np.int64(shrink * word_weights[tally[its_words + j]] * (tally[cell] / n_samples))
+                out[cell] += np.int64(shrink * word_weights[tally[its_words + j]] * np.float64(tally[cell]))
             tally[cell] = np.int32(0)

@@ -19,7 +19,7 @@ from discreet._types import (
 )
 from discreet.kernels.compile import at, bare_kernel, kernel
 from discreet.kernels.lanes import LANES
-from discreet.kernels.slots import END, PLACE, TOKEN, open_slots, start_document, step_on
+from discreet.kernels.slots import PLACE, TOKEN, open_slots, start_document, step_on
 
 
 @bare_kernel
@@ -36,15 +36,14 @@ def first_topics(
     slots: UInt64Array,
 ) -> None:
     """Uniform topics that read no word: ``floor(r · n_topics / 2^32)`` with r the token's 32-bit draw."""
-    open_slots(first, slots)
+    open_slots(first, 1, slots)
     slot = 0
     while start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
-        stop = np.int64(slots[END + slot])
-        for i in range(np.int64(slots[TOKEN + slot]), stop):
+        on = True
+        while on:
             draw = np.uint64(bits[slots[PLACE + slot]])
-            topics[at(i)] = (draw * np.uint64(n_topics)) >> np.uint64(32)
-            if i + 1 < stop:
-                step_on(slot, offsets, key, purpose, sweep, bits, slots)
+            topics[slots[TOKEN + slot]] = (draw * np.uint64(n_topics)) >> np.uint64(32)
+            on = step_on(slot, offsets, key, purpose, sweep, bits, slots)
 
 
 @bare_kernel

@@ -2,7 +2,9 @@
 
 Documents enter the slots in rising order, each into the first slot that falls free. A slot holds the draws of its
 document a window at a time. ChaCha blocks come sixteen at once, so the blocks of short documents are made together, in
-the order in which the documents will start; a long document makes its own further windows.
+the order in which the documents will start; a long document makes its own further windows. A document may be visited
+several times before the slot takes the next: its draws then run on, so that the visit v of token i, both from 0, takes
+the draw at position v · length + i.
 
 Working memory is two flat arrays with named places, not a tuple of many: reading a field of a tuple in compiled code
 counts a reference, atomically, each time.
@@ -13,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from discreet._types import AnyArray, Int, IntArray, UInt32Array, UInt64Array
-from discreet.kernels.compile import part
+from discreet.kernels.compile import inlined_part, part
 from discreet.kernels.lanes import LANES, load, store
-from discreet.kernels.stream import BLOCK, fill_document, fill_group
+from discreet.kernels.stream import BLOCK, GROUP, fill_document, fill_group
 
 WINDOW = 1024
 """Draws kept ready for each document."""
@@ -38,7 +40,10 @@ TOKEN = WORD_ROW + LANES  # the token that each slot is at
 END = TOKEN + LANES  # the end of its document; a slot is idle when token == end
 PLACE = END + LANES  # where in `bits` its draw lies
 _DOCUMENT = PLACE + LANES
-_NEXT = _DOCUMENT + LANES  # the next document to start
+_AGAIN = _DOCUMENT + LANES  # how often its document is to be visited once more
+_WINDOW_BLOCK = _AGAIN + LANES  # the first block of its next window
+_VISITS = _WINDOW_BLOCK + LANES  # of each document
+_NEXT = _VISITS + 1  # the next document to start
 _AHEAD_DOCUMENT = _NEXT + 1  # the next block to make
 _AHEAD_BLOCK = _AHEAD_DOCUMENT + 1
 _AHEAD_USED = _AHEAD_BLOCK + 1  # blocks already taken
@@ -54,9 +59,10 @@ def aligned(size: Int, dtype: type) -> AnyArray:
 
 
 @part
-def open_slots(first: Int, slots: UInt64Array) -> None:
-    """Begin with document ``first``; every slot is idle."""
+def open_slots(first: Int, n_visits: Int, slots: UInt64Array) -> None:
+    """Begin with document ``first``; every slot is idle. Each document is visited ``n_visits`` times, at least once."""
     slots[:] = 0
+    slots[_VISITS] = n_visits
     slots[_NEXT], slots[_AHEAD_DOCUMENT], slots[_AHEAD_USED] = first, first, LANES
 
 
@@ -79,10 +85,11 @@ def start_document(
     if document >= last:
         slots[TOKEN + slot] = slots[END + slot] = 0
         return False
-    length = offsets[document + 1] - offsets[document]
+    n_draws = np.int64(slots[_VISITS]) * (offsets[document + 1] - offsets[document])
     slots[TOKEN + slot], slots[END + slot] = offsets[document], offsets[document + 1]
     slots[_DOCUMENT + slot], slots[PLACE + slot] = document, DRAWS + slot * STRIDE
-    for start in range(DRAWS + slot * STRIDE, DRAWS + slot * STRIDE + min(length, WINDOW), BLOCK):
+    slots[_AGAIN + slot], slots[_WINDOW_BLOCK + slot] = slots[_VISITS] - np.uint64(1), WINDOW // BLOCK
+    for start in range(DRAWS + slot * STRIDE, DRAWS + slot * STRIDE + min(n_draws, WINDOW), BLOCK):
         if slots[_AHEAD_USED] == LANES:
             _make_blocks_ahead(offsets, last, key, purpose, sweep, bits, slots)
         used = np.int64(slots[_AHEAD_USED])
@@ -101,9 +108,9 @@ def _make_blocks_ahead(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    document, block = np.int64(slots[_AHEAD_DOCUMENT]), np.int64(slots[_AHEAD_BLOCK])
+    document, block, visits = np.int64(slots[_AHEAD_DOCUMENT]), np.int64(slots[_AHEAD_BLOCK]), np.int64(slots[_VISITS])
     for lane in range(LANES):
-        while document < last and block * BLOCK >= min(offsets[document + 1] - offsets[document], WINDOW):
+        while document < last and block * BLOCK >= min(visits * (offsets[document + 1] - offsets[document]), WINDOW):
             document, block = document + 1, np.int64(0)
         bits[_PLACES + lane] = document
         bits[_PLACES + LANES + lane] = block
@@ -112,7 +119,7 @@ def _make_blocks_ahead(
     slots[_AHEAD_DOCUMENT], slots[_AHEAD_BLOCK], slots[_AHEAD_USED] = document, block, 0
 
 
-@part
+@inlined_part
 def step_on(
     slot: Int,
     offsets: IntArray,
@@ -121,13 +128,37 @@ def step_on(
     sweep: np.uint32,
     bits: UInt32Array,
     slots: UInt64Array,
+) -> bool:
+    """To the next token of the document, or to its first if it is to be visited again; False, and nothing done, after
+    its last visit."""
+    token = slots[TOKEN + slot] + np.uint64(1)
+    if token == slots[END + slot]:
+        if slots[_AGAIN + slot] == 0:
+            return False
+        slots[_AGAIN + slot] -= np.uint64(1)
+        token = np.uint64(offsets[slots[_DOCUMENT + slot]])
+    slots[TOKEN + slot] = token
+    slots[PLACE + slot] += np.uint64(1)
+    if slots[PLACE + slot] == np.uint64(DRAWS + slot * STRIDE + WINDOW):
+        _fill_window(slot, offsets, key, purpose, sweep, bits, slots)
+    return True
+
+
+@part
+def _fill_window(
+    slot: Int,
+    offsets: IntArray,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    bits: UInt32Array,
+    slots: UInt64Array,
 ) -> None:
-    """To the next token of the same document."""
-    slots[TOKEN + slot] += np.uint64(1)
-    place = np.int64(slots[PLACE + slot]) + 1
-    if place == DRAWS + slot * STRIDE + WINDOW:
-        document = np.int64(slots[_DOCUMENT + slot])
-        block = (np.int64(slots[TOKEN + slot]) - offsets[document]) // BLOCK
-        place -= WINDOW
-        fill_document(key, purpose, sweep, np.uint32(document), block, bits, _PLACES, bits, place, place + WINDOW)
-    slots[PLACE + slot] = place
+    """The next draws of the slot's document: a window of them, or as many as it still wants."""
+    document, block = np.int64(slots[_DOCUMENT + slot]), np.int64(slots[_WINDOW_BLOCK + slot])
+    left = np.int64(slots[_AGAIN + slot]) * (offsets[document + 1] - offsets[document])
+    left += np.int64(slots[END + slot] - slots[TOKEN + slot])
+    start = DRAWS + slot * STRIDE
+    stop = start + min((left + GROUP - 1) // GROUP * GROUP, WINDOW)
+    fill_document(key, purpose, sweep, np.uint32(document), block, bits, _PLACES, bits, start, stop)
+    slots[PLACE + slot], slots[_WINDOW_BLOCK + slot] = start, block + WINDOW // BLOCK

@@ -181,7 +181,7 @@ def sweep_sparse(
     nothing = splat(np.float32(0))
     rows[:] = 0
     bits[_IDS:] = 0
-    open_slots(first, slots)
+    open_slots(first, 1, slots)
     for slot in range(LANES):
         if start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
             _list_document(slot, topics, capacity, width, rows, bits, slots)
@@ -224,8 +224,8 @@ def sweep_sparse(
         # 3. Find the topic, book it and step on.
         active = 0
         for slot in range(LANES):
-            i, stop = slots[TOKEN + slot], slots[END + slot]
-            if i == stop:
+            i = slots[TOKEN + slot]
+            if i == slots[END + slot]:
                 continue
             active += 1
             word, row = np.int64(slots[WORD_ROW + slot]), slot * capacity
@@ -242,9 +242,8 @@ def sweep_sparse(
                     place += LANES
                 topic = np.uint64(bits[_IDS + place])
             topics[i] = topic
-            if i + one < stop:
+            if step_on(slot, offsets, key, purpose, sweep, bits, slots):
                 _add_topic(slot, topic, capacity, width, rows, bits, slots)
-                step_on(slot, offsets, key, purpose, sweep, bits, slots)
             elif start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
                 _list_document(slot, topics, capacity, width, rows, bits, slots)
             else:

@@ -94,6 +94,7 @@ def sweep_dense(
     last: Int,
     weights: Float32Array,
     alpha: Float32Array,
+    n_visits: Int,
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
@@ -101,16 +102,19 @@ def sweep_dense(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    """Draw the topics of documents ``first`` to ``last - 1`` anew.
+    """Draw the topics of documents ``first`` to ``last - 1`` anew, ``n_visits`` times over.
+
+    The visits of a document follow each other at once: under frozen weights it makes no difference to it whether others
+    are visited in between, and it is counted only once.
 
     ``weights`` is flat, one row of ``width`` a word, width a multiple of 16; weights and alpha beyond the number of
     topics are zero. The last three arguments come from :func:`dense_scratch`.
     """
     width = alpha.shape[0]
-    wide, one = np.uint64(width), np.uint64(1)
+    wide = np.uint64(width)
     partial, sums = LANES * width, 2 * LANES * width
     nothing = splat(np.float32(0))
-    open_slots(first, slots)
+    open_slots(first, n_visits, slots)
     for slot in range(LANES):
         if start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
             _count_slot(slot, topics, width, rows, bits, slots)
@@ -153,15 +157,14 @@ def sweep_dense(
         # 3. Book the draws and step on. The next token leaves its counts here, long before step 1 reads them.
         active = 0
         for slot in range(LANES):
-            i, stop = slots[TOKEN + slot], slots[END + slot]
-            if i == stop:
+            i = slots[TOKEN + slot]
+            if i == slots[END + slot]:
                 continue
             active += 1
             row, topic = np.uint64(slot) * wide, np.uint64(bits[CHOSEN + slot])
             topics[i] = topic
-            if i + one < stop:
+            if step_on(slot, offsets, key, purpose, sweep, bits, slots):
                 rows[row + topic] += np.float32(1)
-                step_on(slot, offsets, key, purpose, sweep, bits, slots)
             elif start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
                 _count_slot(slot, topics, width, rows, bits, slots)
             else:

@@ -120,11 +120,11 @@ def sweep_exact(
     four arguments come from :func:`exact_scratch`.
     """
     width = alpha.shape[0]
-    wide, one, two = np.uint64(width), np.uint64(1), np.uint64(2)
+    wide, one = np.uint64(width), np.uint64(1)
     products, lanes = LANES * width, width
     nothing = splat(np.float64(0))
     skipped, share = splat(_SKIPPED), splat(_SHARE)
-    open_slots(first, slots)
+    open_slots(first, 1, slots)
     for slot in range(LANES):
         if start_document(slot, draw_offsets, last, key, purpose, sweep, bits, slots):
             _count_slot(slot, topics, width, rows, bits, slots)
@@ -167,19 +167,18 @@ def sweep_exact(
         # 3. Book the draws and step on. The next token leaves its counts here, long before step 1 reads them.
         active = 0
         for slot in range(LANES):
-            i, stop = slots[TOKEN + slot], slots[END + slot]
-            if i == stop:
+            i = slots[TOKEN + slot]
+            if i == slots[END + slot]:
                 continue
             active += 1
             topic = np.uint64(bits[CHOSEN + slot])
             if bits[NOW + slot] < _UNIFORM_BELOW:  # [uniform]
                 topic = (np.uint64(bits[_LOW + slot]) * np.uint64(n_topics)) >> np.uint64(32)
             topics[i >> np.uint64(1)] = topic
-            if i + two < stop:
+            slots[TOKEN + slot] += one  # to the second word, which lies in the same window
+            slots[PLACE + slot] += one
+            if step_on(slot, draw_offsets, key, purpose, sweep, bits, slots):
                 rows[np.uint64(slot) * wide + topic] += np.float32(1)
-                slots[TOKEN + slot] += one  # to the second word, which lies in the same window
-                slots[PLACE + slot] += one
-                step_on(slot, draw_offsets, key, purpose, sweep, bits, slots)
             elif start_document(slot, draw_offsets, last, key, purpose, sweep, bits, slots):
                 _count_slot(slot, topics, width, rows, bits, slots)
             else:

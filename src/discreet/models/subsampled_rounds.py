@@ -122,7 +122,6 @@ class Rounds:
             self.weights,
             self.alpha,
             n_sweeps=model.n_sweeps,
-            n_samples=1,
             word_weights=np.full(engine.n_words, 1 / self.grid, np.float32),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )
