@@ -426,7 +426,8 @@ def trained_topics(corpus: Corpus, n_topics: int, n_threads: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("lengths", "n_topics"), [([40, 0, 3] * 50, 20), ([5, 9], 3), ([1, 0, 0, 0, 2000], 2), ([40, 0, 9] * 20, 400)]
+    ("lengths", "n_topics"),
+    [([40, 0, 3] * 50, 20), ([5, 9], 3), ([1, 0, 0, 0, 2000], 2), ([40, 0, 9] * 20, SPARSE_FROM)],
 )
 def test_threads_do_not_change_a_bit(lengths, n_topics):
     corpus = random_problem(lengths, n_topics, seed=3, n_words=30)[0]

@@ -34,7 +34,7 @@ from discreet.kernels.sweep64 import exact_scratch, sweep_exact
 MAX_TOPICS = 2**16 - 1
 """A topic is kept in sixteen bits."""
 
-SPARSE_FROM = 384
+SPARSE_FROM = 512
 """Rows at least this wide, and as wide as the mean document is long, are swept by the topics present in a document
 (``benchmarks/dense_or_sparse.py``)."""
 
