@@ -165,6 +165,30 @@ WRONG = {
 }
 
 
+def check_law(sweep, weights, alpha, copies, key, law, wrong):
+    """``sweep`` on so many copies of `DOCUMENTS` draws by ``law``, and a chance above 0.999 catches each ``wrong``
+    law. A law gives the chance of each outcome from words, topics, weights and alpha."""
+    corpus = corpus_of(*[words for words, _ in DOCUMENTS] * copies)
+    start = np.tile(np.concatenate([topics for _, topics in DOCUMENTS]), copies)
+    topics = sweep(corpus, start, weights, alpha, key, 1).reshape(copies, -1)
+    score, freedom, distance, at = 0.0, 0, dict.fromkeys(wrong, 0.0), 0
+    for words, before in DOCUMENTS:
+        p = law(words, before, weights, alpha)
+        drawn = tuple(topics[:, at : at + len(words)].T.astype(int))
+        seen = np.bincount(np.ravel_multi_index(drawn, p.shape), minlength=p.size)
+        at += len(words)
+        assert_allclose(p.sum(), 1)
+        assert copies * p.min() > 50
+        score += pearson(seen, copies * p.ravel())
+        freedom += p.size - 1
+        for name, other in wrong.items():
+            distance[name] += pearson(copies * other(words, before, weights, alpha), copies * p)
+    limit = chi2.isf(ALPHA_ERROR, freedom)
+    assert score < limit
+    for name, far in distance.items():
+        assert ncx2.sf(limit, freedom, far) > 0.999, name
+
+
 @every_kernel
 @pytest.mark.parametrize(("n_topics", "copies"), [(2, 20_000), (3, 60_000)])
 def test_transitions_of_one_sweep(sweep, n_topics, copies):
@@ -177,26 +201,7 @@ def test_transitions_of_one_sweep(sweep, n_topics, copies):
     rng = np.random.default_rng(n_topics)
     weights = rng.uniform(0.2, 1.0, (3, n_topics)).astype(np.float32)
     alpha = rng.uniform(0.3, 0.8, n_topics).astype(np.float32)
-    corpus = corpus_of(*[words for words, _ in DOCUMENTS] * copies)
-    start = np.tile(np.concatenate([topics for _, topics in DOCUMENTS]), copies)
-
-    topics = sweep(corpus, start, weights, alpha, Key.from_seed(21), 1).reshape(copies, -1)
-    score, freedom, distance, at = 0.0, 0, dict.fromkeys(WRONG, 0.0), 0
-    for words, before in DOCUMENTS:
-        p = transition(words, before, weights, alpha)
-        drawn = tuple(topics[:, at : at + len(words)].T.astype(int))
-        seen = np.bincount(np.ravel_multi_index(drawn, p.shape), minlength=p.size)
-        at += len(words)
-        assert_allclose(p.sum(), 1)
-        assert copies * p.min() > 50
-        score += pearson(seen, copies * p.ravel())
-        freedom += p.size - 1
-        for name, wrong in WRONG.items():
-            distance[name] += pearson(copies * wrong(words, before, weights, alpha), copies * p)
-    limit = chi2.isf(ALPHA_ERROR, freedom)
-    assert score < limit
-    for name, far in distance.items():
-        assert ncx2.sf(limit, freedom, far) > 0.999, name
+    check_law(sweep, weights, alpha, copies, Key.from_seed(21), transition, WRONG)
 
 
 @every_kernel
@@ -247,31 +252,13 @@ def test_transitions_of_two_visits():
     rng = np.random.default_rng(3)
     weights = rng.uniform(0.2, 1.0, (3, 2)).astype(np.float32)
     alpha = rng.uniform(0.05, 0.1, 2).astype(np.float32)  # small: topics stick, and a visit more is noticed
-    corpus = corpus_of(*[words for words, _ in DOCUMENTS] * copies)
-    start = np.tile(np.concatenate([topics for _, topics in DOCUMENTS]), copies)
 
-    topics = visiting(2)(corpus, start, weights, alpha, Key.from_seed(23), 1).reshape(copies, -1)
     wrong = {
         "one visit": lambda *of: visits(1, *of),
         "three visits": lambda *of: visits(3, *of),
         "keeps itself": lambda *of: visits(2, *of, rule=keeps_itself),
     }
-    score, freedom, distance, at = 0.0, 0, dict.fromkeys(wrong, 0.0), 0
-    for words, before in DOCUMENTS:
-        p = visits(2, words, before, weights, alpha)
-        drawn = tuple(topics[:, at : at + len(words)].T.astype(int))
-        seen = np.bincount(np.ravel_multi_index(drawn, p.shape), minlength=p.size)
-        at += len(words)
-        assert_allclose(p.sum(), 1)
-        assert copies * p.min() > 50
-        score += pearson(seen, copies * p.ravel())
-        freedom += p.size - 1
-        for name, of in wrong.items():
-            distance[name] += pearson(copies * of(words, before, weights, alpha), copies * p)
-    limit = chi2.isf(ALPHA_ERROR, freedom)
-    assert score < limit
-    for name, far in distance.items():
-        assert ncx2.sf(limit, freedom, far) > 0.999, name
+    check_law(visiting(2), weights, alpha, copies, Key.from_seed(23), lambda *of: visits(2, *of), wrong)
 
 
 @pytest.mark.parametrize("n_visits", [1, 2, 3, 8])

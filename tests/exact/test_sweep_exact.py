@@ -9,14 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.stats import chi2, ncx2
 from test_sweep import (
-    ALPHA_ERROR,
-    DOCUMENTS,
     SHAPES,
     WRONG,
+    check_law,
     corpus_of,
-    pearson,
     random_problem,
     transition,
 )
@@ -179,23 +176,7 @@ def test_transitions_of_one_sweep():
     rng = np.random.default_rng(n_topics)
     weights = rng.uniform(0.2, 1.0, (3, n_topics)).astype(np.float32)
     alpha = rng.uniform(0.3, 0.8, n_topics).astype(np.float32)
-    corpus = corpus_of(*[words for words, _ in DOCUMENTS] * copies)
-    start = np.tile(np.concatenate([topics for _, topics in DOCUMENTS]), copies)
-    topics = sweep(corpus, start, weights, alpha, Key.from_seed(23), 1).reshape(copies, -1)
-    score, freedom, distance, at = 0.0, 0, dict.fromkeys(WRONG, 0.0), 0
-    for words, before in DOCUMENTS:
-        p = transition(words, before, weights, alpha)
-        drawn = tuple(topics[:, at : at + len(words)].T.astype(int))
-        seen = np.bincount(np.ravel_multi_index(drawn, p.shape), minlength=p.size)
-        at += len(words)
-        score += pearson(seen, copies * p.ravel())
-        freedom += p.size - 1
-        for name, wrong in WRONG.items():
-            distance[name] += pearson(copies * wrong(words, before, weights, alpha), copies * p)
-    limit = chi2.isf(ALPHA_ERROR, freedom)
-    assert score < limit
-    for name, far in distance.items():
-        assert ncx2.sf(limit, freedom, far) > 0.999, name
+    check_law(sweep, weights, alpha, copies, Key.from_seed(23), transition, WRONG)
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, 16, 17, 50])
