@@ -164,7 +164,7 @@ FIGURE_3 = Experiment(
     figure="figure3",
     title="Singular values of M̂₂ against α₀, and the gap of T̂ against k",
     source=SOURCE,
-    grid=Grid("spectral-figure3", 2, _settings, _cell, measures=("sigma", "scaled", "gap", "clear"), repetitions=5),
+    grid=Grid("spectral-figure3", 3, _settings, _cell, measures=("sigma", "scaled", "gap", "clear"), repetitions=5),
     findings=(
         _rises_with_alpha0("sigma", SAMPLED),
         _rises_with_alpha0("scaled", SAMPLED),
