@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -56,13 +57,16 @@ BAD = [
     {"n_units": 2.5},
     {"n_topics": 0},
     {"n_rounds": 0},
+    {"n_rounds": 2**31 + 1},
     {"sampling_rate": 0},
     {"sampling_rate": 1.01},
     {"n_sweeps": 0},
+    {"n_sweeps": 2**12 + 1},
     {"clip": 0},
     {"clip": inf},
     {"word_power": 0.5},
     {"max_tokens": 0},
+    {"max_tokens": 2**24 + 1},
     {"alpha": -1},
     {"alpha": [1.0, 2.0]},
     {"ledger": 3},
@@ -79,6 +83,14 @@ def test_bad_parameters_are_one_line_and_cost_nothing(corpus, options):
     assert any(name in str(error.value) for name in options)
     assert ledger.entries == ()
     assert noise.call_count == 0
+
+
+def test_more_cells_than_kernels_can_count_are_refused_before_anything_is_spent():
+    wide = Corpus.from_counts(sparse.csr_array(([1], ([0], [0])), shape=(1, 40_000)))
+    ledger = Ledger(Budget(5.0, 1e-5))
+    with pytest.raises(InputError, match=r"40,000 words and 65,535 topics are more than 2\^31 cells"):
+        PrivateLDA(65_535, epsilon=4, ledger=ledger).fit(wide)
+    assert ledger.entries == ()
 
 
 GROUPS = {

@@ -55,6 +55,7 @@ BAD = [
     {"n_topics": 0},
     {"n_rounds": 0},
     {"n_sweeps": 0},
+    {"n_sweeps": 2**12 + 1},
     {"clip": 0},
     {"clip": inf},
     {"beta": 0},
@@ -66,6 +67,7 @@ BAD = [
     {"tolerance": 1.0},  # no public documents
     {"patience": -1},
     {"max_tokens": 0},
+    {"max_tokens": 2**24 + 1},
     {"order": 1},
     {"round_epsilon": 0},
     {"max_count": 0},

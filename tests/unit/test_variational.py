@@ -176,6 +176,7 @@ BAD = [
     {"learning_decay": 1.5},
     {"word_power": 0.5},
     {"max_tokens": 0},
+    {"max_tokens": 2**24 + 1},
     {"alpha": -1},
     {"alpha": [1.0, 2.0]},
     {"plain": "yes"},

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import (
     AnyArray,
@@ -39,6 +40,16 @@ from discreet.kernels.shuffle import shuffle_documents
 from discreet.kernels.slots import aligned
 from discreet.kernels.sweep import dense_scratch, sweep_dense
 
+LARGEST_UNIT = 2**24
+"""Tokens. Counts within a document are float32, which holds whole numbers up to here."""
+
+MOST_SWEEPS = 2**12
+"""In a round: with more of them, a document of the largest size would come to the end of its 2^36 draws and read the
+first of them again."""
+
+MOST_CELLS = 2**31
+"""Words × topics. Kernels keep the place of a cell in 32 bits."""
+
 
 def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
     """One number a document: its own, or that of its group."""
@@ -61,6 +72,11 @@ class RoundEngine:
         n_threads: int | None = None,
     ) -> None:
         self.n_topics, self.n_words, self.width = n_topics, corpus.n_words, padded(n_topics)
+        if self.n_words * self.width > MOST_CELLS:
+            raise InputError(
+                f"{self.n_words:,} words and {n_topics:,} topics are more than 2^31 cells, and each of them would get "
+                "noise. Take fewer words or fewer topics."
+            )
         self.key = key
         units = unit_numbers(groups, corpus.n_documents)
         by_unit = np.argsort(units, kind="stable")

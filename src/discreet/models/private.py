@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from discreet.engines.rounds import RoundEngine
+from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS, RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models import shrink
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
@@ -85,12 +85,12 @@ class PrivateLDA(TopicModel):
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "n_units": [Interval(Integral, 1, None, closed="left"), None],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
         "sampling_rate": [Interval(Real, 0, 1, closed="right")],
-        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
         "clip": [Interval(Real, 0, None, closed="neither"), None],
         "word_power": [Interval(Real, -1, 0, closed="both")],
-        "max_tokens": [Interval(Integral, 1, None, closed="left")],
+        "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
         "ledger": [Ledger, None],
         "checkpoint": [str, os.PathLike, None],
         "checkpoint_every": [Interval(Integral, 1, None, closed="left")],

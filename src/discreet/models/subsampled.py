@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
-from discreet.engines.rounds import RoundEngine
+from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS, RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.checkpoint import fingerprint
@@ -130,14 +130,14 @@ class SubsampledLDA(TopicModel):
         "beta": [Interval(Real, 0, None, closed="neither")],
         "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
         "sampling_rate": [Interval(Real, 0, 1, closed="right")],
-        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
         "clip": [Interval(Real, 0, None, closed="neither")],
         "adaptive": ["boolean"],
         "boost": [Interval(Real, 1, None, closed="left")],
         "frequent_share": [Interval(Real, 0, 1, closed="right")],
         "tolerance": [Interval(Real, 0, None, closed="left"), None],
         "patience": [Interval(Integral, 0, None, closed="left")],
-        "max_tokens": [Interval(Integral, 1, None, closed="left")],
+        "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
         "as_published": ["boolean"],
         "order": [Interval(Integral, 2, 1000, closed="both")],
         "round_epsilon": [Interval(Real, 0, None, closed="neither"), None],

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
+from discreet.engines.rounds import LARGEST_UNIT
 from discreet.engines.threads import MAX_TOPICS
 from discreet.engines.variational import VariationalEngine
 from discreet.models import shrink
@@ -131,7 +132,7 @@ class VariationalLDA(TopicModel):
         "learning_offset": [Interval(Real, 1, None, closed="left")],
         "learning_decay": [Interval(Real, 0, 1, closed="right")],
         "word_power": [Interval(Real, -1, 0, closed="both")],
-        "max_tokens": [Interval(Integral, 1, None, closed="left")],
+        "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
         "plain": ["boolean"],
         "noise_multiplier": [Interval(Real, 0, None, closed="neither"), None],
         "ledger": [Ledger, None],
