@@ -20,39 +20,34 @@ independent of all coins, whichever stream they come from; the theorem fixes the
 
 from __future__ import annotations
 
-import math
-import warnings
-from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from recorded import recorded
+from neighbours import (
+    N_ROUNDS,
+    N_TOPICS,
+    N_WORDS,
+    SHORT,
+    Run,
+    faults_of_rounds,
+    levels,
+    people,
+    recorded,
+    used,
+    watched,
+)
 
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus
 from discreet.engines import rounds
 from discreet.engines.rounds import RoundEngine
 from discreet.models import private, private_rounds
 from discreet.models.private import PrivateLDA
 from discreet.privacy import Unit
 
-N_WORDS, N_TOPICS, N_ROUNDS = 30, 3, 10
-
-
-@dataclass
-class Run:
-    """What one fit did. ``exact`` is private; all the rest must be a function of ``noisy`` and public constants."""
-
-    exact: list[np.ndarray] = field(default_factory=list)
-    noisy: list[np.ndarray] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    events: list[Any] = field(default_factory=list)
-    coins: list[np.ndarray] = field(default_factory=list)
-    inputs: list[tuple[Any, ...]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    charged: list[Any] = field(default_factory=list)
-    model: Any = None
+BEFORE = 2
+"""Releases ahead of the rounds."""
 
 
 def fit(
@@ -60,102 +55,20 @@ def fit(
 ) -> Run:
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
-
-    release = recorded(run, answers)
-
-    def coins(engine, number, threshold):
-        run.coins.append(real_coins(engine, number, threshold))
-        return run.coins[-1]
-
-    def residuals(engine, included, weights, alpha, **public):
-        run.inputs.append((weights.copy(), alpha.copy(), *(np.copy(v) for _, v in sorted(public.items()))))
-        return real_residuals(engine, included, weights, alpha, **public)
-
-    real_coins, real_residuals = RoundEngine.coins, RoundEngine.residuals
-    chosen = {
-        "n_rounds": N_ROUNDS,
-        "sampling_rate": 0.5,
-        "epsilon": 2.0,
-        "clip": 4.0,
-        "n_threads": 1,
-        "random_state": 5,
-    }
-    chosen |= options
     with (
-        patch.object(private_rounds, "release_sum", release),
+        patch.object(private_rounds, "release_sum", recorded(run, answers)),
         patch.object(private, "Rounds", training),
-        patch.object(RoundEngine, "coins", coins),
-        patch.object(RoundEngine, "residuals", residuals),
-        warnings.catch_warnings(record=True) as caught,
+        watched(run, RoundEngine, "residuals"),
     ):
-        warnings.simplefilter("always")
-        run.model = PrivateLDA(N_TOPICS, **chosen).fit(corpus)
-    run.warnings = [str(warning.message) for warning in caught]
-    run.charged = list(run.model.ledger_.entries)
+        run.train(PrivateLDA(N_TOPICS, **{**SHORT, "sampling_rate": 0.5, **options}), corpus)
     return run
-
-
-def faults(d: Run, d1: Run, *, unit: int, words: set[int], first: int = 0) -> set[str]:
-    """What Theorem A forbids and these runs do. ``unit`` and ``words``: whose data D has and D′ has not."""
-    found = set()
-    if len(set(d.numbers)) < len(d.numbers):
-        found.add("noise used twice")
-    if (d.numbers, d.events, d.charged, d.warnings) != (d1.numbers, d1.events, d1.charged, d1.warnings):
-        found.add("control flow")
-    if any(
-        not np.array_equal(a, b) for x, y in zip(d.inputs, d1.inputs, strict=False) for a, b in zip(x, y, strict=True)
-    ):
-        found.add("a round reads private data")
-    same = [
-        np.array_equal(getattr(d.model, name), getattr(d1.model, name)) for name in ("components_", "topic_shares_")
-    ]
-    if not all(same) or d.model.history_ != d1.model.history_:
-        found.add("the model reads private data")
-    for i, (event, a, b) in enumerate(zip(d.events, d.exact, d1.exact, strict=False)):
-        if i < first or a.shape != b.shape:
-            continue
-        difference = a - b
-        if sum(int(x) ** 2 for x in difference) > math.floor(event.sensitivity**2):
-            found.add("sensitivity")
-        if i >= 2:
-            if not d.coins[i - 2][unit] and difference.any():
-                found.add("a unit that was not included")
-            if not {int(cell) // N_TOPICS for cell in np.flatnonzero(difference)} <= words:
-                found.add("other units")
-    return found
-
-
-def people(level: str) -> tuple[Corpus, Corpus, int, set[int]]:
-    """D, D′ without its last unit, that unit's number and its words. The unit is large: it must be clipped."""
-    corpus = lda_corpus(24, N_WORDS, N_TOPICS, mean_length=15, seed=3).corpus
-    large = [*([7] * 150), *range(20), *([11] * 60)]
-    if level == "document":
-        words = np.concatenate([corpus.words, np.array(large, np.int32)])
-        offsets = np.append(corpus.offsets, len(words))
-        d = Corpus(words, offsets, corpus.vocabulary, vocabulary_from="public")
-        return d, d[:-1], 24, set(large)
-    texts = [corpus.words[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True)]
-    users = [f"user{i // 3}" for i in range(24)]
-    for i, at in enumerate((25, 14, 9, 4)):  # four documents between those of others
-        texts.insert(at, np.array(large[i::4], np.int32))
-        users.insert(at, "zoe")
-    offsets = np.cumsum([0, *map(len, texts)])
-    d = Corpus(np.concatenate(texts), offsets, corpus.vocabulary, np.array(users), vocabulary_from="public")
-    # users are numbered as they appear: let zoe appear last, her documents being elsewhere all the same
-    order = [*(i for i, u in enumerate(users) if u != "zoe")]
-    order = [*order[:-2], *(i for i, u in enumerate(users) if u == "zoe"), *order[-2:]]
-    d = d[order]
-    return d, d[np.flatnonzero(d.groups != "zoe")], 8, set(large)
-
-
-levels = pytest.mark.parametrize("level", ["document", "user"])
 
 
 def compared(level: str, training: type = private_rounds.Rounds, **options: Any) -> tuple[Run, Run, set[str]]:
     d, d1, unit, words = people(level)
     with_unit = fit(d, training=training, **options)
     without = fit(d1, with_unit.noisy, training, **options)
-    return with_unit, without, faults(with_unit, without, unit=unit, words=words)
+    return with_unit, without, faults_of_rounds(with_unit, without, unit=unit, words=words, before=BEFORE)
 
 
 @levels
@@ -163,16 +76,12 @@ def compared(level: str, training: type = private_rounds.Rounds, **options: Any)
 def test_neighbours_differ_by_one_clipped_contribution(level, rate):
     d, d1, found = compared(level, sampling_rate=rate)
     assert found == set()
-    assert len(d.exact) == 2 + N_ROUNDS == sum(entry.count for entry in d.charged)
+    assert len(d.exact) == BEFORE + N_ROUNDS == d.charged_for
     assert d.model.ledger_.unit == d1.model.ledger_.unit == Unit(level)
-    gone = [int(np.abs(a - b).sum()) for a, b in zip(d.exact, d1.exact, strict=True)]
-    included = [bool(coins[-1]) for coins in d.coins]
-    assert [g > 0 for g in gone] == [True, True, *included]  # the comparison did see the unit
+    lengths, included = used(d, d1), [bool(coins[-1]) for coins in d.coins]
+    assert [length > 0 for length in lengths] == [True, True, *included]  # the comparison did see the unit
     assert all(np.array_equal(a[:-1], b) for a, b in zip(d.coins, d1.coins, strict=True))
-    norms = [
-        math.sqrt(((a - b) ** 2).sum()) / e.sensitivity for a, b, e in zip(d.exact, d1.exact, d.events, strict=True)
-    ]
-    assert max(norms[1:]) > 0.9  # and it was clipped: the bound is reached
+    assert max(lengths[1:]) > 0.9  # and it was clipped: the bound is reached
 
 
 @pytest.mark.parametrize("place", [0, 11, 23])
@@ -186,8 +95,8 @@ def test_a_unit_emptied_in_its_place(place):
     words = set(d.words[d.offsets[place] : d.offsets[place + 1]].tolist())
     with_unit = fit(d)
     without = fit(d1, with_unit.noisy)
-    assert faults(with_unit, without, unit=place, words=words, first=1) == set()
-    assert any((a != b).any() for a, b in zip(with_unit.exact[2:], without.exact[2:], strict=True))
+    assert faults_of_rounds(with_unit, without, unit=place, words=words, before=BEFORE, first=1) == set()
+    assert any((a != b).any() for a, b in zip(with_unit.exact[BEFORE:], without.exact[BEFORE:], strict=True))
 
 
 @levels
@@ -197,7 +106,7 @@ def test_the_last_of_all_units_may_go(level):
     alone = d[[-1]] if level == "document" else d[np.flatnonzero(d.groups == "zoe")]
     with_unit = fit(alone)
     without = fit(d[[]], with_unit.noisy) if level == "document" else fit(alone[[]], with_unit.noisy)
-    assert faults(with_unit, without, unit=0, words=set(range(N_WORDS))) == set()
+    assert faults_of_rounds(with_unit, without, unit=0, words=set(range(N_WORDS)), before=BEFORE) == set()
     assert not any(exact.any() for exact in without.exact)
 
 
@@ -263,7 +172,7 @@ class StopsEarly(private_rounds.Rounds):
 
 
 BROKEN = {
-    RealisedBatch: "a round reads private data",
+    RealisedBatch: "a step reads private data",
     SameNoise: "noise used twice",
     ExactCounts: "the model reads private data",
     ExactEnd: "the model reads private data",
@@ -298,10 +207,7 @@ def test_clipping_documents_instead_of_users_is_caught():
         return real(self, word_weights, clip)
 
     with patch.object(RoundEngine, "word_counts", by_document):
-        d, d1, unit, words = people("user")
-        with_unit = fit(d, sampling_rate=1.0)
-        without = fit(d1, with_unit.noisy, sampling_rate=1.0)
-    assert "sensitivity" in faults(with_unit, without, unit=unit, words=words)
+        assert "sensitivity" in compared("user", sampling_rate=1.0)[2]
 
 
 def test_every_unit_has_a_coin_of_its_own_in_every_round():

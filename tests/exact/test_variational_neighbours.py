@@ -1,21 +1,30 @@
 """VariationalLDA on neighbouring data sets D and D′: what its proof needs of the code, seen in recorded runs.
 
-As in ``test_private_neighbours.py``, whose checks are used: the second run has the same key and is given what the first
-released. Everything besides the exact sums must then be the same to the bit, and these may differ by the unit's own
-clipped contribution. There are no local draws here, so a unit may go from any place once its coin is its own.
+As in ``test_private_neighbours.py``: the second run has the same key and is given what the first released. Everything
+besides the exact sums must then be the same to the bit, and these may differ by the unit's own clipped contribution.
+There are no local draws here, so a unit may go from any place once its coin is its own.
 """
 
 from __future__ import annotations
 
-import math
-import warnings
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from recorded import recorded
-from test_private_neighbours import N_ROUNDS, N_TOPICS, Run, faults, levels, people
+from neighbours import (
+    N_ROUNDS,
+    N_TOPICS,
+    N_WORDS,
+    SHORT,
+    Run,
+    faults_of_rounds,
+    levels,
+    people,
+    recorded,
+    used,
+    watched,
+)
 
 from discreet.corpus import Corpus
 from discreet.engines import variational as engine_module
@@ -25,60 +34,43 @@ from discreet.models.variational import VariationalLDA
 from discreet.models.variational_rounds import PublishedRounds, VariationalRounds
 from discreet.privacy import Unit
 
-OURS: dict[str, Any] = {"epsilon": 2.0}
-PLAIN: dict[str, Any] = {"epsilon": 2.0, "plain": True}
-N_BEFORE = {False: 2, True: 0}
-"""Releases ahead of the rounds, by ``plain``."""
+OURS: dict[str, Any] = {"plain": False}
+PLAIN: dict[str, Any] = {"plain": True}
 
 
-def fit(corpus: Corpus, answers: list[np.ndarray] | None = None, training: type | None = None, **options: Any) -> Run:
+def before(plain: bool) -> int:
+    """Releases ahead of the rounds."""
+    return 0 if plain else 2
+
+
+def fit(
+    corpus: Corpus,
+    answers: list[np.ndarray] | None = None,
+    training: type | None = None,
+    *,
+    plain: bool,
+    sampling_rate: float = 0.5,
+) -> Run:
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
-
-    release = recorded(run, answers)
-
-    def coins(engine, number, threshold):
-        run.coins.append(real_coins(engine, number, threshold))
-        return run.coins[-1]
-
-    def residuals(engine, included, weights, alpha, **public):
-        run.inputs.append((weights.copy(), alpha.copy(), *(np.copy(v) for _, v in sorted(public.items()))))
-        return real_residuals(engine, included, weights, alpha, **public)
-
-    real_coins, real_residuals = VariationalEngine.coins, VariationalEngine.residuals
-    chosen = {"n_rounds": N_ROUNDS, "sampling_rate": 0.5, "clip": 4.0, "n_threads": 1, "random_state": 5, **options}
-    plain = chosen.get("plain", False)
-    name = "PublishedRounds" if plain else "VariationalRounds"
+    release, name = recorded(run, answers), "PublishedRounds" if plain else "VariationalRounds"
     with (
         patch.object(private_rounds, "release_sum", release),
         patch.object(variational_rounds, "release_sum", release),
         patch.object(variational, name, training or getattr(variational, name)),
-        patch.object(VariationalEngine, "coins", coins),
-        patch.object(VariationalEngine, "residuals", residuals),
-        warnings.catch_warnings(record=True) as caught,
+        watched(run, VariationalEngine, "residuals"),
     ):
-        warnings.simplefilter("always")
-        run.model = VariationalLDA(N_TOPICS, **chosen).fit(corpus)
-    run.warnings = [str(warning.message) for warning in caught]
-    run.charged = list(run.model.ledger_.entries)
+        run.train(VariationalLDA(N_TOPICS, plain=plain, sampling_rate=sampling_rate, **SHORT), corpus)
     return run
 
 
-def found(d: Run, d1: Run, *, unit: int, words: set[int], plain: bool) -> set[str]:
-    """`faults`, which reckons with two releases ahead of the rounds."""
-    if plain:
-        for run in (d, d1):
-            empty = [np.zeros_like(run.exact[0])] * 2
-            run.exact, run.events = [*empty, *run.exact], [run.events[0], run.events[0], *run.events]
-    return faults(d, d1, unit=unit, words=words)
-
-
-def compared(level: str, training: type | None = None, **options: Any) -> tuple[Run, Run, set[str]]:
+def compared(
+    level: str, training: type | None = None, *, plain: bool, sampling_rate: float = 0.5
+) -> tuple[Run, Run, set[str]]:
     d, d1, unit, words = people(level)
-    with_unit = fit(d, training=training, **options)
-    without = fit(d1, with_unit.noisy, training, **options)
-    plain = options.get("plain", False)
-    return with_unit, without, found(with_unit, without, unit=unit, words=words, plain=plain)
+    with_unit = fit(d, None, training, plain=plain, sampling_rate=sampling_rate)
+    without = fit(d1, with_unit.noisy, training, plain=plain, sampling_rate=sampling_rate)
+    return with_unit, without, faults_of_rounds(with_unit, without, unit=unit, words=words, before=before(plain))
 
 
 forms = pytest.mark.parametrize("form", [OURS, PLAIN], ids=["ours", "plain"])
@@ -90,16 +82,13 @@ forms = pytest.mark.parametrize("form", [OURS, PLAIN], ids=["ours", "plain"])
 def test_neighbours_differ_by_one_clipped_contribution(level, rate, form):
     d, d1, wrong = compared(level, sampling_rate=rate, **form)
     assert wrong == set()
-    before = N_BEFORE[form.get("plain", False)]
-    assert before + N_ROUNDS == sum(entry.count for entry in d.charged)
+    n_before = before(**form)
+    assert len(d.exact) == n_before + N_ROUNDS == d.charged_for
     assert d.model.ledger_.unit == d1.model.ledger_.unit == Unit(level)
-    gone = [
-        math.sqrt(((a - b) ** 2).sum()) / e.sensitivity for a, b, e in zip(d.exact, d1.exact, d.events, strict=True)
-    ]
-    included = [bool(coins[-1]) for coins in d.coins]
-    assert [g > 0 for g in gone[2:]] == included  # the comparison did see the unit
+    lengths, included = used(d, d1)[n_before:], [bool(coins[-1]) for coins in d.coins]
+    assert [length > 0 for length in lengths] == included  # the comparison did see the unit
     assert all(np.array_equal(a[:-1], b) for a, b in zip(d.coins, d1.coins, strict=True))
-    assert max(gone[2:]) > 0.9  # and it was clipped: the bound is reached
+    assert max(lengths) > 0.9  # and it was clipped: the bound is reached
 
 
 @forms
@@ -110,8 +99,8 @@ def test_the_last_of_all_units_may_go(level, form):
     alone = d[[-1]] if level == "document" else d[np.flatnonzero(d.groups == "zoe")]
     with_unit = fit(alone, **form)
     without = fit(alone[[]], with_unit.noisy, **form)
-    plain = form.get("plain", False)
-    assert found(with_unit, without, unit=0, words=set(range(30)), plain=plain) == set()
+    everything = set(range(N_WORDS))
+    assert faults_of_rounds(with_unit, without, unit=0, words=everything, before=before(**form)) == set()
     assert not any(exact.any() for exact in without.exact)
 
 
@@ -179,7 +168,7 @@ BROKEN = [(RealisedBatch, OURS), (PublishedBatch, PLAIN)]
 @levels
 @pytest.mark.parametrize(("training", "form"), BROKEN, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_divisor_from_the_batch_is_caught(level, training, form):
-    assert "a round reads private data" in compared(level, training, **form)[2]
+    assert "a step reads private data" in compared(level, training, **form)[2]
 
 
 @levels
