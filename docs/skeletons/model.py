@@ -6,7 +6,7 @@ is no advice. Rounding is not privacy: one document more can still move a count 
 1. Copy this file to ``src/discreet/models/``, and change the one line that makes the statistic.
 2. Add the class to the public list in ``src/discreet/__init__.py``; teach ``src/discreet/cli/fit.py`` its ``method``.
 3. Let it join the contract of every estimator (``tests/contract/test_estimators.py``; ``test_docs.py`` beside it does
-   so for this file): a subclass that rounds its input, and one line in the list of ``parametrize_with_checks``.
+   so for this file): a subclass that rounds its input, and one line in the list ``ESTIMATORS``.
 """
 
 from __future__ import annotations

@@ -11,15 +11,15 @@ from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 import typer
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
+from test_estimators import Rounded
 
-from discreet import LDA, Corpus, Release
+from discreet import LDA, Release
 from discreet.cli import main
 from discreet.cli.app import app
 from discreet.corpus import installed, lda_corpus
@@ -252,19 +252,8 @@ def test_the_skeleton_is_as_short_as_it_says() -> None:
     assert len(source[source.index("class CoarseLDA") :].splitlines()) < 60
 
 
-COUNTS = Corpus.from_counts
-
-
-class RoundedCoarseLDA(CoarseLDA):
-    """Makes counts of its input, as the checks pass arbitrary numbers."""
-
-    def _read(self, X, *, reset):
-        def whole(matrix, vocabulary=None):
-            tenfold = matrix * 10.0
-            return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
-
-        with patch.object(Corpus, "from_counts", whole):
-            return super()._read(X, reset=reset)
+class RoundedCoarseLDA(Rounded, CoarseLDA):
+    pass
 
 
 def test_scikit_learn_contract_of_the_skeleton() -> None:

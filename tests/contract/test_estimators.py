@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, Corpus, SpectralLDA, VariationalLDA
+from discreet import LDA, Corpus, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 
 COUNTS = Corpus.from_counts
 
@@ -31,6 +31,22 @@ class RoundedLDA(Rounded, LDA):
     pass
 
 
+class RoundedPrivateLDA(Rounded, PrivateLDA):
+    pass
+
+
+class RoundedSubsampledLDA(Rounded, SubsampledLDA):
+    pass
+
+
+class RoundedHybridLDA(Rounded, HybridLDA):
+    pass
+
+
+class RoundedLaplaceLDA(Rounded, LaplaceLDA):
+    pass
+
+
 class RoundedVariationalLDA(Rounded, VariationalLDA):
     pass
 
@@ -42,17 +58,27 @@ class RoundedSpectralLDA(Rounded, SpectralLDA):
 EXPECTED_TO_FAIL: dict[str, str] = {}
 """Check → why it cannot hold."""
 
+ONE = {"n_threads": 1}
+PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 2, **ONE}
+ESTIMATORS = {
+    "LDA": RoundedLDA(2, n_sweeps=3, **ONE),
+    "PrivateLDA": RoundedPrivateLDA(2, n_rounds=2, **ONE),
+    "SubsampledLDA": RoundedSubsampledLDA(2, n_rounds=2, **ONE),
+    "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),
+    "HybridLDA": RoundedHybridLDA(2, **PARTS),
+    "HybridLDA as published": RoundedHybridLDA(2, as_published=True, **PARTS),
+    "CDP-LDA": RoundedLaplaceLDA(2, n_sweeps=2, as_published=True),
+    "CDP-LDA+": RoundedLaplaceLDA(2, every_sweep=True, n_sweeps=2, as_published=True),
+    "VariationalLDA": RoundedVariationalLDA(2, n_rounds=3, **ONE),
+    "VariationalLDA with noise": RoundedVariationalLDA(2, epsilon=2.0, n_rounds=2, **ONE),
+    "SpectralLDA": RoundedSpectralLDA(1, **ONE),
+}
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        RoundedLDA(n_topics=2, n_sweeps=3, n_threads=1),
-        RoundedSpectralLDA(n_topics=1, n_threads=1),
-        RoundedVariationalLDA(n_topics=2, n_rounds=3, n_threads=1),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_scikit_learn_contract(estimator):
+
+@pytest.mark.filterwarnings("ignore:this will hardly give useful topics", "ignore:delta=")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_scikit_learn_contract(name):
+    estimator = ESTIMATORS[name]
     found = check_estimator(estimator, expected_failed_checks=EXPECTED_TO_FAIL, on_skip=None)
     assert len(found) > 40
     skipped = {check["check_name"] for check in found if check["status"] == "skipped"}

@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import LDA, Budget, BudgetExceeded, Corpus, Guarantee, HybridLDA, InputError, Ledger, WouldLeak
 from discreet.corpus import lda_corpus
@@ -250,26 +249,3 @@ def test_as_published_takes_parts_and_no_ledger(words):
             HybridLDA(3, **wrong, as_published=True).fit(words)
     with pytest.raises(InputError, match="only claimed"):
         HybridLDA(3, **PARTS, as_published=True, ledger=Ledger(unit="word")).fit(words)
-
-
-# --- scikit-learn ---------------------------------------------------------------------------------------------------
-
-COUNTS = Corpus.from_counts
-
-
-class RoundedHybridLDA(HybridLDA):
-    """Makes counts of its input, as the checks pass arbitrary numbers."""
-
-    def _read(self, X, *, reset):
-        def whole(matrix, vocabulary=None):
-            tenfold = matrix * 10.0
-            return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
-
-        with patch.object(Corpus, "from_counts", whole):
-            return super()._read(X, reset=reset)
-
-
-@pytest.mark.parametrize("as_published", [False, True])
-def test_scikit_learn_contract(as_published):
-    model = RoundedHybridLDA(2, epsilon_laplace=1.0, epsilon_inherent=4.0, n_sweeps=2, n_threads=1)
-    check_estimator(model.set_params(as_published=as_published), on_skip=None)

@@ -7,7 +7,6 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from scipy.stats import kstest, laplace
-from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import Corpus, InputError, LaplaceLDA, Ledger, WouldLeak
 from discreet._random import Key
@@ -78,26 +77,3 @@ def test_noise_is_laplace_of_its_scale(words):
 
 def test_a_seeded_run_claims_nothing(words):
     assert LaplaceLDA(3, n_sweeps=2, as_published=True, random_state=1).fit(words).guarantee_.basis is Basis.NONE
-
-
-# --- scikit-learn ---------------------------------------------------------------------------------------------------
-
-COUNTS = Corpus.from_counts
-
-
-class RoundedLaplaceLDA(LaplaceLDA):
-    """Makes counts of its input, as the checks pass arbitrary numbers."""
-
-    def _read(self, X, *, reset):
-        def whole(matrix, vocabulary=None):
-            tenfold = matrix * 10.0
-            return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
-
-        with patch.object(Corpus, "from_counts", whole):
-            return super()._read(X, reset=reset)
-
-
-@pytest.mark.parametrize("every_sweep", [False, True])
-def test_scikit_learn_contract(every_sweep):
-    model = RoundedLaplaceLDA(2, every_sweep=every_sweep, n_sweeps=2, as_published=True)
-    check_estimator(model, on_skip=None)

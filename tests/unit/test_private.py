@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
@@ -388,25 +387,3 @@ def test_shares_of_topics():
     found = model.topic_shares_[match_topics(known.topics, model.components_).order]
     np.testing.assert_allclose(found, shares, atol=0.04)
     assert found.sum() == pytest.approx(1)
-
-
-# --- scikit-learn ----------------------------------------------------------------------------------------------------
-
-COUNTS = Corpus.from_counts
-
-
-class RoundedPrivateLDA(PrivateLDA):
-    """Makes counts of its input, as the checks pass arbitrary numbers."""
-
-    def _read(self, X, *, reset):
-        def whole(matrix, vocabulary=None):
-            tenfold = matrix * 10.0
-            return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
-
-        with patch.object(Corpus, "from_counts", whole):
-            return super()._read(X, reset=reset)
-
-
-@hopeless
-def test_scikit_learn_contract():
-    check_estimator(RoundedPrivateLDA(n_topics=2, n_rounds=2, n_threads=1), on_skip=None)

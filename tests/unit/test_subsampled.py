@@ -13,7 +13,6 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from scipy.stats import binom
-from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import LDA, Budget, BudgetExceeded, Corpus, InputError, Ledger, Release, SubsampledLDA, WouldLeak
 from discreet._random import Key
@@ -353,27 +352,3 @@ def test_the_command_line_knows_it():
     model = make_model(check_method("subsampled", {"epsilon": 3.0}), 4, {"epsilon": 3.0, "beta": 0.2}, alpha=0.3)
     assert type(model) is SubsampledLDA
     assert (model.n_topics, model.epsilon, model.delta, model.beta, model.alpha) == (4, 3.0, 1e-6, 0.2, 0.3)
-
-
-# --- scikit-learn ----------------------------------------------------------------------------------------------------
-
-
-class Rounded(SubsampledLDA):
-    """SubsampledLDA that makes counts of its input, as the checks pass arbitrary numbers."""
-
-    def _read(self, X, *, reset):
-        real = Corpus.from_counts
-
-        def whole(matrix, vocabulary=None):
-            tenfold = matrix * 10.0
-            return real(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
-
-        with patch.object(Corpus, "from_counts", whole):
-            return super()._read(X, reset=reset)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("options", [{}, {"as_published": True}], ids=str)
-def test_scikit_learn_contract(options):
-    found = check_estimator(Rounded(n_topics=2, n_rounds=2, n_threads=1, **options), on_skip=None)
-    assert len(found) > 40

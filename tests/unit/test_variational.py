@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr, psi
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.utils.estimator_checks import check_estimator
 
 from discreet._errors import BudgetExceeded, InputError, WouldLeak
 from discreet._random import Key
@@ -365,26 +364,3 @@ def test_shares_of_topics(epsilon):
     model = VariationalLDA(4, epsilon=epsilon, n_rounds=40, n_sweeps=8, n_threads=2, random_state=0).fit(known.corpus)
     found = model.topic_shares_[match_topics(known.topics, model.components_).order]
     np.testing.assert_allclose(found, shares, atol=0.04)
-
-
-# --- scikit-learn ----------------------------------------------------------------------------------------------------
-
-COUNTS = Corpus.from_counts
-
-
-class RoundedVariationalLDA(VariationalLDA):
-    """Makes counts of its input, as the checks pass arbitrary numbers."""
-
-    def _read(self, X, *, reset):
-        def whole(matrix, vocabulary=None):
-            tenfold = matrix * 10.0
-            return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary)
-
-        with patch.object(Corpus, "from_counts", whole):
-            return super()._read(X, reset=reset)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_contract_of_the_private_form():
-    found = check_estimator(RoundedVariationalLDA(2, epsilon=2.0, n_rounds=2, n_threads=1), on_skip=None)
-    assert len(found) > 40
