@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import stat
 import subprocess
 import sys
 import textwrap
-import time
 
 import numpy as np
 import pytest
+from interrupted import Stop, finished, interrupted_at, killed
 
 from discreet import BudgetFile, Ledger, PrivateLDA
 from discreet._errors import BudgetExceeded, InputError
@@ -32,18 +31,6 @@ CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(
 def model(folder, **changes):
     given = {"epsilon": 4.0, "n_rounds": 12, "checkpoint": folder, "checkpoint_every": 4, "n_threads": 1}
     return PrivateLDA(3, **{**given, **changes})
-
-
-class Stop(Exception):
-    pass
-
-
-def interrupted_at(number):
-    def callback(info):
-        if info.sweep == number:
-            raise Stop
-
-    return [callback]
 
 
 def spent(entries, delta=1e-6):
@@ -252,15 +239,9 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path):
     budget = BudgetFile.create(path, 1000.0, 1e-6)
     script = textwrap.dedent(SCRIPT).format(tests=os.path.dirname(__file__), budget=str(path), folder=str(folder))
     for pause in (0.03, 0.15):
-        seen = len(budget.charges())
-        child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
-        while len(budget.charges()) < seen + 2 and child.poll() is None:
-            time.sleep(0.05)
-        time.sleep(pause)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        killed(script, budget, charges=2, pause=pause)
         assert folder.exists()
-    subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
+    finished(script)
     rounds = [sum(e.count for e in charge.entries if e.label == "topic counts") for charge in budget.charges()]
     assert set(rounds) == {20}
     assert 160 <= sum(rounds) <= 160 + 2 * 20  # a kill between two stages repeats nothing

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import textwrap
-import time
 
 import numpy as np
 import pytest
+from interrupted import Stop, finished, interrupted_at, killed
 
 from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA, VariationalLDA
 from discreet._errors import BudgetExceeded, InputError
@@ -48,18 +45,6 @@ MODELS = {
 }
 every_model = pytest.mark.parametrize(("model", "unit", "module"), MODELS.values(), ids=MODELS)
 ROUND = ("topic counts", "topic of the word, drawn")
-
-
-class Stop(Exception):
-    pass
-
-
-def interrupted_at(number):
-    def callback(info):
-        if info.sweep == number:
-            raise Stop
-
-    return [callback]
 
 
 def rounds(entries):
@@ -236,15 +221,9 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path, name):
     tests = os.path.dirname(__file__)
     script = textwrap.dedent(SCRIPT).format(tests=tests, name=name, budget=str(path), folder=str(folder))
     for more, pause in ((1, 0.03), (2, 0.1)):
-        seen = len(budget.charges())
-        child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
-        while len(budget.charges()) < seen + more and child.poll() is None:
-            time.sleep(0.02)
-        time.sleep(pause)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        killed(script, budget, charges=more, pause=pause)
         assert folder.exists()
-    subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
+    finished(script)
     stages = [rounds(charge.entries) for charge in budget.charges()]
     assert set(stages) == {20}
     assert 80 < sum(stages) <= 80 + 2 * 20  # a kill between two stages repeats nothing

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import textwrap
-import time
 
 import pytest
+from interrupted import Stop, finished, interrupted_at, killed
 
 from discreet import BudgetFile, Ledger, PrivateLDA
 from discreet._errors import BudgetExceeded, InputError
@@ -41,15 +38,6 @@ CORPUS = texts()
 def model(folder, **changes):
     given = {"epsilon": 8.0, "n_rounds": 8, "checkpoint": folder, "checkpoint_every": 4, "n_threads": 1}
     return PrivateLDA(2, **{**given, **changes})
-
-
-class Stop(Exception):
-    pass
-
-
-def stopped(info):
-    if info.sweep == 5:
-        raise Stop
 
 
 def count(entries, label):
@@ -92,7 +80,7 @@ def test_released_words_are_reused_at_no_cost(tmp_path, monkeypatch, on_disk):
         return Ledger(file=budget) if on_disk else None
 
     with pytest.raises(Stop):
-        fit_text(model(tmp_path / "c", ledger=ledger(), callbacks=[stopped]), CORPUS)
+        fit_text(model(tmp_path / "c", ledger=ledger(), callbacks=interrupted_at(5)), CORPUS)
     kept = json.loads((tmp_path / "c" / "words.json").read_text())
     assert all((path.stat().st_mode & 0o77) == 0 for path in (tmp_path / "c").rglob("*"))
 
@@ -171,7 +159,7 @@ def test_charged_before_noted_before_drawn_before_kept(tmp_path, monkeypatch):
 
 def test_another_run_is_refused(tmp_path):
     with pytest.raises(Stop):
-        fit_text(model(tmp_path / "c", callbacks=[stopped]), CORPUS)
+        fit_text(model(tmp_path / "c", callbacks=interrupted_at(5)), CORPUS)
     for changed, corpus, options in (
         ({"epsilon": 7.0}, CORPUS, {}),
         ({}, CORPUS[:-1], {}),
@@ -219,17 +207,11 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path):
     script = textwrap.dedent(SCRIPT).format(tests=os.path.dirname(__file__), budget=str(path), folder=str(folder))
     words = []
     for more, pause in ((1, 0.3), (3, 0.05)):  # charges after which to wait, and for how long
-        seen = len(budget.charges())
-        child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
-        while len(budget.charges()) < seen + more and child.poll() is None:
-            time.sleep(0.02)
-        time.sleep(pause)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        killed(script, budget, charges=more, pause=pause)
         assert folder.exists()
         words.append((folder / text.WORDS).exists())
     assert words == [False, True]
-    subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
+    finished(script)
     entries = charged(budget)
     assert count(entries, "vocabulary") == 20  # once lost, once kept
     rounds = count(entries, "topic counts")
