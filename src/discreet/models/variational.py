@@ -47,7 +47,8 @@ class VariationalLDA(TopicModel):
     * **ours** (with ``epsilon``): PrivateLDA's rounds, its two small first releases, what it leaves out of
       contributions, its weights, rising precision, shrinkage and final average, with variational steps in place of
       Gibbs sweeps. It shows what the local step does: on 117,000 abstracts (2,000 words, 20 topics, five runs) it had
-      perplexity 853 at ε = 1 and 845 at ε = 4, where PrivateLDA has 843 and 822 (``reproduce private methods``).
+      perplexity 853 at ε = 1 and 845 at ε = 4, where PrivateLDA has 845 and 822, and its topics were the more coherent
+      (``reproduce private methods``).
     * **plain** (``plain=True``): the steps of [2]_ and no others. :meth:`published` makes one with their setting.
     * **exact** (``epsilon=None``): ordinary stochastic variational Bayes, without noise, clip, cap or promise. With
       ``sampling_rate=1`` it is batch variational Bayes: every step is 1.
