@@ -48,9 +48,14 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """Run a command in its own process, warnings being errors."""
+    """Run a command in its own process, warnings being errors. It hears Ctrl-C even if these tests run in a shell's
+    background, where children would inherit that they shall not."""
     command = [sys.executable, "-W", "error", "-m", "discreet", *map(str, arguments)]
-    return subprocess.Popen(command, text=True, stderr=subprocess.PIPE, **options)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, text=True, stderr=subprocess.PIPE, **options)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
