@@ -54,7 +54,7 @@ def _compare(results: Results, level: str, above: str, below: str) -> Check:
     return Check.above(f"{level} level, last iteration: ε on {above} over ε on {below}", found, 1.0)
 
 
-GRID = Grid("zhao2019-monitor", 1, _settings, _cell, ("estimate",), repetitions=5)
+GRID = Grid("zhao2019-monitor", 2, _settings, _cell, ("estimate",), repetitions=5)
 
 
 FIGURE_1 = Experiment(
