@@ -26,6 +26,7 @@ class Purpose(IntEnum):
     FIRST_TOPICS = 2
     SWEEP = 3  # topics drawn in training
     COMPLETION_SPLIT = 5  # evaluation: which half of a document is observed
+    ROUND_START = 6  # the topics that the tokens of a unit start a round with
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
     WORD_CHOICE = 18  # which of its words a unit counts in a private vocabulary

@@ -60,7 +60,7 @@ PROOFS = {
     "models/private": Proof(PRIVATE, named=("models/unit_fit.py",), least=12),
     "models/spectral": Proof(SPECTRAL, least=12),
     "models/variational": Proof(VARIATIONAL),
-    "models/subsampled": Proof(("models/subsampled.py", "models/subsampled_rounds.py")),
+    "models/subsampled": Proof(("models/subsampled.py", "models/subsampled_rounds.py", "engines/kept.py")),
     "models/hybrid": Proof(
         ("models/hybrid.py", "models/hybrid_plan.py", "kernels/sweep64.py"),
         ("models/private_input.py", "mechanisms/release.py"),

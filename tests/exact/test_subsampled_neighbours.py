@@ -30,7 +30,7 @@ from scipy.stats import norm
 
 from discreet.corpus import Corpus, lda_corpus
 from discreet.engines import rounds as engine_rounds
-from discreet.engines.rounds import RoundEngine
+from discreet.engines.kept import KeptTopicsEngine
 from discreet.models import subsampled, subsampled_rounds
 from discreet.models.subsampled import SubsampledLDA
 from discreet.models.subsampled_rounds import Rounds
@@ -42,7 +42,7 @@ def fit(corpus: Corpus, answers=None, training: type = Rounds, public=None, **op
     with (
         patch.object(subsampled_rounds, "release_sum", recorded(run, answers)),
         patch.object(subsampled, "Rounds", training),
-        watched(run, RoundEngine, "contributions"),
+        watched(run, KeptTopicsEngine, "contributions"),
     ):
         model = SubsampledLDA(N_TOPICS, **{**SHORT, "sampling_rate": 0.4, **options})
         run.train(model, corpus, public=public)
@@ -193,7 +193,8 @@ BROKEN = {
 @levels
 @pytest.mark.parametrize("training", BROKEN, ids=lambda training: training.__name__)
 def test_broken_copies_are_caught(level, training):
-    assert BROKEN[training] in compared(level, training, **FORMS["adaptive"])[2]
+    clear = {**FORMS["adaptive"], "epsilon": 20.0}  # at a small epsilon most cells lie below the floor of the noise
+    assert BROKEN[training] in compared(level, training, **clear)[2]
 
 
 @levels

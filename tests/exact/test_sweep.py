@@ -40,8 +40,9 @@ class Kernel:
     tables: Callable[[Corpus, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]
     scratch: Callable[[Corpus, int], tuple[np.ndarray, ...]]
 
-    def __call__(self, corpus, topics, weights, alpha, key, number, *, first=0, last=None, python=False):
+    def __call__(self, corpus, topics, weights, alpha, key, number, *, first=0, last=None, numbers=None, python=False):
         """Topics after one sweep over the documents ``first`` to ``last - 1``; ``weights`` is word × topic."""
+        numbers = np.arange(corpus.n_documents) if numbers is None else numbers
         width = padded(len(alpha))
         flat, row = aligned(corpus.n_words * width, np.float32), aligned(width, np.float32)
         flat.reshape(-1, width)[:, : len(alpha)] = weights
@@ -50,6 +51,7 @@ class Kernel:
         (self.function.py_func if python else self.function)(
             corpus.words.copy(),
             corpus.offsets,
+            np.asarray(numbers, np.uint32),
             topics,
             first,
             corpus.n_documents if last is None else last,

@@ -45,6 +45,7 @@ def sweep(corpus: Corpus, topics, weights, alpha, key, number, *, first=0, last=
     (sweep_exact.py_func if python else sweep_exact)(
         corpus.words.copy(),
         offsets,
+        np.arange(corpus.n_documents, dtype=np.uint32),
         topics,
         first,
         corpus.n_documents if last is None else last,

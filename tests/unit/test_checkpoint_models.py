@@ -47,6 +47,10 @@ every_model = pytest.mark.parametrize(("model", "unit", "module"), MODELS.values
 ROUND = ("topic counts", "topic of the word, drawn")
 
 
+def topics_of(engine):
+    return engine.topics.copy() if hasattr(engine, "topics") else None
+
+
 def rounds(entries):
     return sum(entry.count for entry in entries if entry.label in ROUND)
 
@@ -133,15 +137,17 @@ def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch, model
 
     def first(run, number):
         if not seen:
-            engines.append((run.engine.words.copy(), run.engine.topics.copy()))
+            engines.append({"slot_words": run.engine.words.copy(), "slot_topics": topics_of(run.engine)})
         seen.append(number)
         return real(run, number)
 
     monkeypatch.setattr(kind, step, first)
     model(tmp_path / "c").fit(CORPUS)
     assert seen == [9, 10, 11, 12]
-    np.testing.assert_array_equal(engines[0][0], kept["slot_words"])
-    np.testing.assert_array_equal(engines[0][1], kept["slot_topics"])
+    private = {"slot_words", "slot_topics"} & set(kept)
+    assert len(private) == (0 if model is variational else 2)  # only models that keep topics save them
+    for name in private:
+        np.testing.assert_array_equal(engines[0][name], kept[name])
 
 
 def test_hybrid_averages_over_releases_of_before_and_after(tmp_path, monkeypatch):

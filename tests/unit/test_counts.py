@@ -7,20 +7,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma, gammaln
 
-from discreet._random import Key, Purpose
 from discreet.corpus import lda_corpus
 from discreet.kernels.counts import (
     alpha_statistics,
     beta_statistics,
     count_topics,
-    first_topics,
     log_likelihood,
     padded,
     rising_sum,
     sampling_weights,
     topic_totals,
 )
-from discreet.kernels.slots import BITS_SIZE, SLOTS_SIZE
 from discreet.models.lda import LDA
 
 
@@ -67,17 +64,6 @@ def test_topic_totals(kernel, dtype):
     kernel(flat, 16, totals)
     assert_array_equal(totals[:5], counts.sum(axis=0))
     assert not totals[5:].any()
-
-
-@bodies(first_topics)
-@pytest.mark.parametrize("n_topics", [1, 3, 1000])
-def test_first_topics_read_the_stream_and_nothing_else(kernel, n_topics):
-    lengths, key = [3, 0, 20, 1], Key.from_seed(2)
-    topics = np.zeros(24, np.uint16)
-    offsets, bits, slots = np.array([0, 3, 3, 23, 24]), np.zeros(BITS_SIZE, np.uint32), np.zeros(SLOTS_SIZE, np.uint64)
-    kernel(offsets, topics, 0, 4, n_topics, key.words, np.uint32(2), np.uint32(0), bits, slots)
-    draws = np.concatenate([key.bits(Purpose.FIRST_TOPICS, 0, d, n) for d, n in enumerate(lengths)])
-    assert_array_equal(topics, [int(r) * n_topics >> 32 for r in draws])
 
 
 # --- weights --------------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from scipy.stats import chi2, ncx2
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet.kernels.counts import first_topics
 from discreet.kernels.lanes import LANES
 from discreet.kernels.slots import BITS_SIZE, SLOTS_SIZE, WINDOW
+from discreet.kernels.starts import first_topics
 from discreet.kernels.stream import BLOCK, GROUP, fill_document, fill_group
 
 # --- an independent oracle ------------------------------------------------------------------------------------------
@@ -182,12 +182,12 @@ def test_documents_in_slots_read_their_own_stream(python):
     key, n_topics = Key.from_seed(6), 65_535
     expected = np.concatenate([key.bits(Purpose.FIRST_TOPICS, 9, d, n) for d, n in enumerate(lengths)])
     expected = (expected.astype(np.uint64) * n_topics >> 32).astype(np.uint16)
-    draw = first_topics.py_func if python else first_topics
+    draw, numbers = first_topics.py_func if python else first_topics, np.arange(len(lengths), dtype=np.uint32)
     for cut in (0, 1, 6, len(lengths)):
         topics = np.zeros(offsets[-1], np.uint16)
         bits, slots = np.zeros(BITS_SIZE, np.uint32), np.zeros(SLOTS_SIZE, np.uint64)
         for first, last in ((cut, len(lengths)), (0, cut)):
-            draw(offsets, topics, first, last, n_topics, key.words, np.uint32(2), np.uint32(9), bits, slots)
+            draw(offsets, numbers, topics, first, last, n_topics, key.words, np.uint32(2), np.uint32(9), bits, slots)
         assert_array_equal(topics, expected)
 
 
@@ -236,6 +236,7 @@ def test_purposes_keep_their_numbers():
         "FIRST_TOPICS": 2,
         "SWEEP": 3,
         "COMPLETION_SPLIT": 5,
+        "ROUND_START": 6,
         "INCLUSION": 16,
         "NOISE": 17,
     }

@@ -1,43 +1,31 @@
 """Rounds in which some units take part: local sweeps on their own tokens, then one clipped contribution each.
 
-A unit is a document, or all documents of one user. Between rounds each unit keeps the topics of its tokens, so a few
-sweeps a round add up to long chains. A unit's data leaves this engine only in its own contribution to the sum that
-:meth:`RoundEngine.contributions` returns, and that sum is exact: private until noise has been added to it.
+A unit is a document, or all documents of one user. Nothing is kept from round to round but the tokens: a unit that
+takes part draws a topic for each token from the tables of the round, and sweeps from there. A unit's data leaves this
+engine only in its own contribution to the sum that a round returns, and that sum is exact: private until noise has been
+added to it. All draws are functions of (key, purpose, number of the round, number of the document, position), so a
+round does not depend on how its units are divided among threads, nor on which other units take part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet._types import (
-    AnyArray,
-    BoolArray,
-    Float32Array,
-    FloatArray,
-    Int32Array,
-    IntArray,
-    UInt16Array,
-    UInt32Array,
-)
+from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt16Array, UInt32Array
 from discreet.corpus.corpus import Corpus
 from discreet.engines.sums import Sums
 from discreet.engines.workers import Workers, shares
-from discreet.kernels.contributions import (
-    add_contributions,
-    contribution_scratch,
-    copy_documents,
-    keep_topics,
-    squared_norms,
-)
-from discreet.kernels.counts import first_topics, padded
+from discreet.kernels.contributions import add_contributions, contribution_scratch, copy_documents, squared_norms
+from discreet.kernels.counts import padded
 from discreet.kernels.residuals import add_residuals, residual_scratch
 from discreet.kernels.shuffle import shuffle_documents
 from discreet.kernels.slots import aligned
+from discreet.kernels.starts import running_sums, topics_by_word
 from discreet.kernels.sweep import dense_scratch, sweep_dense
 
 LARGEST_UNIT = 2**24
@@ -52,14 +40,14 @@ MOST_CELLS = 2**31
 
 
 def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
-    """One number a document: its own, or that of its group."""
+    """One number per document: its own, or that of its group."""
     if groups is None:
         return np.arange(n_documents)
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
 class RoundEngine:
-    """The tokens of all units, grouped by unit, and their topics."""
+    """The tokens of all units, grouped by unit."""
 
     def __init__(
         self,
@@ -81,56 +69,33 @@ class RoundEngine:
         units = unit_numbers(groups, corpus.n_documents)
         by_unit = np.argsort(units, kind="stable")
         documents = corpus if groups is None else corpus[by_unit]
-        self.words, self.topics = self._in_slots(documents)
+        self.words = documents.words.copy()  # in a secret order within each document
+        order = np.uint32(Purpose.TOKEN_ORDER)
+        shuffle_documents(self.words, documents.offsets, key.words, order, np.uint32(0))
         self.n_units = int(units.max(initial=-1)) + 1
         self.first_document = np.searchsorted(units[by_unit], np.arange(self.n_units + 1))
         self.offsets = documents.offsets
         # [cap] before anything else is done with a unit
         if np.diff(self.offsets[self.first_document]).max(initial=0) > max_tokens:
             kept = _within_cap(self.offsets, self.first_document, max_tokens)
-            self.words, self.topics = self.words[kept], self.topics[kept]
+            self.words = self.words[kept]
             self.offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
         self._lengths = np.diff(self.offsets)
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
         self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
-        self._n_rounds = 0
-
-    def _in_slots(self, documents: Corpus) -> tuple[Int32Array, UInt16Array]:
-        """Tokens in a secret order within each document, and first topics that read no word."""
-        words, topics = documents.words.copy(), np.zeros(documents.n_tokens, np.uint16)
-        _, bits, slots = dense_scratch(self.width)
-        first, order = np.uint32(Purpose.FIRST_TOPICS), np.uint32(Purpose.TOKEN_ORDER)
-        shuffle_documents(words, documents.offsets, self.key.words, order, np.uint32(0))
-        everything = (documents.offsets, topics, 0, documents.n_documents, self.n_topics)
-        first_topics(*everything, self.key.words, first, np.uint32(0), bits, slots)
-        return words, topics
 
     def close(self) -> None:
         """End the threads."""
         self._workers.close()
 
-    def state(self) -> dict[str, AnyArray]:
-        """For a checkpoint: every token and its topic. Private."""
-        return {"slot_words": self.words, "slot_topics": self.topics}
-
-    def restore(self, saved: Mapping[str, AnyArray]) -> None:
-        """Go on where the engine of an interrupted run was; its documents are those of this one (`fingerprint`)."""
-        self.words, self.topics = saved["slot_words"], saved["slot_topics"]
-
-    def coins(self, round_number: int, threshold: int | IntArray) -> BoolArray:
+    def coins(self, number: int, threshold: int | IntArray) -> BoolArray:
         """Which units take part: each with probability ``threshold`` / 2^32, by its own secret coin of this round.
 
         An array holds a threshold for each unit, made of its own data and of what was released, and nothing else.
         """
-        bits = self.key.bits(Purpose.INCLUSION, round_number, 0, self.n_units)  # [coin] one of each unit, in each round
+        bits = self.key.bits(Purpose.INCLUSION, number, 0, self.n_units)  # [coin] one of each unit, in each round
         return np.asarray(bits < np.asarray(threshold, np.int64))
-
-    def shares(self, cells: BoolArray) -> FloatArray:
-        """For each unit, the share of its tokens whose word and topic are marked in ``cells``, word × topic."""
-        marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # running, so each unit sees its own
-        ends = self.offsets[self.first_document]
-        return np.asarray(np.diff(marked[ends]) / np.maximum(np.diff(ends), 1))
 
     def size_bins(self, n_bins: int) -> IntArray:
         """For each unit, the bin of the norm of its word counts: 4·log₂ of it, rounded down, within the bins."""
@@ -148,44 +113,9 @@ class RoundEngine:
         add_contributions(self.words, everything, ends, 0, self.n_units, 1, word_weights, clip, tally, out)
         return out
 
-    def contributions(
-        self,
-        included: BoolArray,
-        weights: Float32Array,
-        alpha: FloatArray,
-        *,
-        n_sweeps: int,
-        word_weights: Float32Array,
-        clip: float,
-    ) -> IntArray:
-        """Sweep the included units and add up their contributions, flat word × width, in steps of the grid.
-
-        ``word_weights`` and ``clip`` are in steps too (see :func:`add_contributions`).
-        """
-        batch = self._batch(included)
-        tallies = [contribution_scratch(self.n_words, self.width, batch.longest) for _ in self._scratch]
-        parts = [np.zeros(self.n_words * self.width, np.int64) for _ in self._scratch]
-
-        def contribute(thread: int, piece: int) -> None:
-            first, last = batch.cuts[piece], batch.cuts[piece + 1]
-            add_contributions(
-                batch.words,
-                batch.topics,
-                batch.token_ends,  # [unit] all documents of a unit are clipped as one
-                first,
-                last,
-                self.width,
-                word_weights,
-                clip,
-                tallies[thread],
-                parts[thread],
-            )
-
-        self._round(batch, weights, alpha, n_sweeps, contribute)
-        return np.asarray(sum(parts))
-
     def residuals(
         self,
+        number: int,
         included: BoolArray,
         weights: Float32Array,
         alpha: FloatArray,
@@ -195,14 +125,25 @@ class RoundEngine:
         background: Float32Array,
         clip: float,
     ) -> IntArray:
-        """Sweep the included units and add up their residual contributions (:func:`add_residuals`), in steps."""
+        """Round ``number``: sweep the included units and add up their residual contributions (:func:`add_residuals`),
+        flat word × width, in steps of the grid."""
         batch = self._batch(included)
         n_places = min(batch.longest, self.n_words)
         scratch = [residual_scratch(self.n_words, self.width, n_places) for _ in self._scratch]
         sums = [Sums(self.n_words * self.width, clip) for _ in self._scratch]
         # [unit-residual] all documents of a unit are clipped as one
         documents = (batch.words, batch.topics, batch.offsets, batch.first_document)
-        tables = (weights, self._row(alpha), cell_weights, background)
+        row = self._row(alpha)
+        tables = (weights, row, cell_weights, background)
+        first_sums = np.empty_like(weights)
+        running_sums(weights, row, first_sums)
+        start, stream = np.uint32(Purpose.ROUND_START), np.uint32(number)
+
+        def begin(thread: int, first: int, last: int) -> None:
+            places = (batch.words, batch.offsets, batch.numbers, batch.topics, first, last)
+            _, bits, slots = self._scratch[thread]
+            # [afresh] p(k) ∝ φ̃[w, k] · α_k: from the tokens and the released table, and from no earlier round
+            topics_by_word(*places, first_sums, self.width, self.key.words, start, stream, bits, slots)
 
         def contribute(thread: int, piece: int) -> None:
             def add(first: int, last: int, out: UInt32Array) -> None:
@@ -210,7 +151,7 @@ class RoundEngine:
 
             sums[thread].add(add, batch.cuts[piece], batch.cuts[piece + 1])
 
-        self._round(batch, weights, alpha, n_sweeps, contribute)
+        self._sweep(number, batch, weights, row, n_sweeps, begin, contribute)
         return np.asarray(sum(part.total for part in sums))
 
     def _row(self, alpha: FloatArray) -> Float32Array:
@@ -218,33 +159,37 @@ class RoundEngine:
         alpha32[: self.n_topics] = alpha
         return alpha32
 
-    def _round(
+    def _sweep(
         self,
-        batch: _Batch,
+        number: int,
+        batch: Batch,
         weights: Float32Array,
-        alpha: FloatArray,
+        alpha: Float32Array,
         n_sweeps: int,
+        begin: Callable[[int, int, int], None],
         contribute: Callable[[int, int], None],
     ) -> None:
-        """Copy, sweep, keep, contribute, piece by piece: units do not see each other, so no step waits for others."""
-        self._n_rounds += 1  # a number that no other round of this engine has
-        alpha32, n_visits = self._row(alpha), int(n_sweeps)
-        purpose, number = np.uint32(Purpose.SWEEP), np.uint32(self._n_rounds)
+        """Copy, begin, sweep, contribute, piece by piece: units do not see each other, so no step waits for others.
+
+        ``begin(thread, first, last)`` gives the tokens of some documents of the batch their first topics.
+        """
+        n_visits, purpose, stream = int(n_sweeps), np.uint32(Purpose.SWEEP), np.uint32(number)
 
         def work(thread: int, piece: int) -> None:
-            start, stop = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]
-            copy_documents(self.words, self.topics, batch.starts, batch.offsets, start, stop, batch.words, batch.topics)
+            first, last = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]
+            copy_documents(self.words, batch.starts, batch.offsets, first, last, batch.words)
+            begin(thread, first, last)
             # [local] a document's topics from its own tokens, its own counts and the released table
-            documents = (batch.words, batch.offsets, batch.topics, start, stop)
-            sweep_dense(*documents, weights, alpha32, n_visits, self.key.words, purpose, number, *self._scratch[thread])
-            keep_topics(batch.topics, batch.starts, batch.offsets, start, stop, self.topics)
+            documents = (batch.words, batch.offsets, batch.numbers, batch.topics, first, last)
+            draws = (self.key.words, purpose, stream, *self._scratch[thread])
+            sweep_dense(*documents, weights, alpha, n_visits, *draws)
             contribute(thread, piece)
 
         self._workers.share(work, len(batch.cuts) - 1)
 
-    def _batch(self, included: BoolArray) -> _Batch:
+    def _batch(self, included: BoolArray) -> Batch:
         """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""
-        if len(self.first_document) == len(self.offsets):  # a document each
+        if len(self.first_document) == len(self.offsets):  # one document per unit
             chosen = np.flatnonzero(included)
             first_document = np.arange(len(chosen) + 1)
         else:
@@ -256,7 +201,8 @@ class RoundEngine:
         ends = offsets[first_document]
         cuts = np.searchsorted(ends[1:], ends[-1] * shares(self.n_threads), side="left")
         cuts[0], cuts[-1] = 0, len(ends) - 1
-        return _Batch(
+        return Batch(
+            numbers=chosen.astype(np.uint32),
             starts=self.offsets[chosen],
             offsets=offsets,
             first_document=first_document,
@@ -269,9 +215,11 @@ class RoundEngine:
 
 
 @dataclass(frozen=True)
-class _Batch:
+class Batch:
     """The documents of one round's units, copied together: sweeps want them in one piece of memory."""
 
+    numbers: UInt32Array
+    """The number of each document in the engine: its draws go by it."""
     starts: IntArray
     """Where each document lies in the engine."""
     offsets: IntArray
@@ -280,7 +228,7 @@ class _Batch:
     cuts: IntArray
     """Pieces, in units."""
     longest: int
-    words: Int32Array
+    words: AnyArray
     topics: UInt16Array
 
 

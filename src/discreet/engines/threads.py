@@ -19,7 +19,6 @@ from discreet.engines.workers import Workers, shares
 from discreet.kernels.counts import (
     alpha_statistics,
     count_topics,
-    first_topics,
     padded,
     sampling_weights,
     topic_totals,
@@ -28,6 +27,7 @@ from discreet.kernels.lanes import LANES
 from discreet.kernels.shuffle import gather_documents, shuffle_documents
 from discreet.kernels.slots import aligned
 from discreet.kernels.sparse import smooth_sums, sparse_scratch, sweep_sparse
+from discreet.kernels.starts import first_topics
 from discreet.kernels.sweep import dense_scratch, sweep_dense
 from discreet.kernels.sweep64 import exact_scratch, sweep_exact
 
@@ -71,6 +71,7 @@ class ThreadEngine:
         self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus)])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus)
+        self._numbers = np.arange(self.n_documents, dtype=np.uint32)  # draws go by the place of a document
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
         self.sparse = self.width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
         self._counts: list[Int32Array] = []  # a table of each thread
@@ -122,9 +123,8 @@ class ThreadEngine:
         """Uniform topics that read no word."""
         _, bits, slots = self._scratch[0]
         purpose, sweep = np.uint32(Purpose.FIRST_TOPICS), np.uint32(0)
-        first_topics(
-            self.offsets, self.topics, 0, self.n_documents, self.n_topics, self.key.words, purpose, sweep, bits, slots
-        )
+        documents = (self.offsets, self._numbers, self.topics, 0, self.n_documents)
+        first_topics(*documents, self.n_topics, self.key.words, purpose, sweep, bits, slots)
         self._total = None
 
     def sweep(self, weights: Float32Array, alpha: FloatArray, number: int) -> None:
@@ -132,7 +132,7 @@ class ThreadEngine:
         alpha32 = self.row(alpha)
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
 
-        documents = (self.words, self.offsets, self.topics)
+        documents = (self.words, self.offsets, self._numbers, self.topics)
         tables: tuple[Float32Array | int, ...] = (alpha32, 1)  # one visit
         if self.sparse:
             self._each_share_of_words(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth))
@@ -240,12 +240,13 @@ class ThreadEngine:
         draw_offsets = 2 * self.offsets
         draw_offsets.setflags(write=False)
         alpha32 = self.row(alpha)
-        numbers = (self.n_topics, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number))
+        stream = (self.n_topics, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number))
         scratch = [exact_scratch(self.width) for _ in range(self.n_threads)]
+        documents = (self.words, draw_offsets, self._numbers, self.topics)
 
         def draw(thread: int, piece: int) -> None:
-            documents = (self.words, draw_offsets, self.topics, self._cuts[piece], self._cuts[piece + 1])
-            sweep_exact(*documents, weights, alpha32, *numbers, *scratch[thread])
+            first, last = self._cuts[piece], self._cuts[piece + 1]
+            sweep_exact(*documents, first, last, weights, alpha32, *stream, *scratch[thread])
 
         self._draw_and_count(draw)
 

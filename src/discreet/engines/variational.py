@@ -1,8 +1,7 @@
 """Rounds whose units infer their topics by variational steps instead of sweeps.
 
 The units, their tokens, their coins and the way of their contributions are those of
-:class:`~discreet.engines.rounds.RoundEngine`; the local step alone is another. Units keep nothing from round to round
-but their tokens.
+:class:`~discreet.engines.rounds.RoundEngine`; the local step alone is another, and draws nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ class VariationalEngine(RoundEngine):
 
     def residuals(
         self,
+        number: int,
         included: BoolArray,
         weights: Float32Array,
         alpha: FloatArray,

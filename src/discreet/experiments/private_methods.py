@@ -78,7 +78,7 @@ METHODS = Experiment(
     source="Our own: nobody has published this table",
     grid=Grid(
         "private-methods",
-        2,
+        3,
         _settings,
         _cell,
         measures=("perplexity", "npmi", "n_found", "seconds"),

@@ -111,7 +111,7 @@ FIGURE_2 = Experiment(
     figure="figure2",
     title="Error of the topics against ε: all configurations, variational inference, and ours",
     source=SOURCE,
-    grid=Grid("spectral-figure2", 2, _settings, _cell, measures=("error", "n_found", "seconds"), repetitions=5),
+    grid=Grid("spectral-figure2", 3, _settings, _cell, measures=("error", "n_found", "seconds"), repetitions=5),
     findings=(
         Finding(
             "under every configuration, the private spectral algorithm universally outperforms private variational "

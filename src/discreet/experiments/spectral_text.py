@@ -88,7 +88,7 @@ FIGURE_4 = Experiment(
     source=SOURCE,
     grid=Grid(
         "spectral-text",
-        2,
+        3,
         _settings,
         _cell,
         measures=("perplexity", "npmi", "n_found", "seconds", "topic_npmi"),

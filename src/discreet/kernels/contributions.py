@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array
+from discreet._types import AnyArray, Float32Array, Int, Int32Array, IntArray, UInt16Array
 from discreet.kernels.compile import at, bare_kernel
 from discreet.kernels.lanes import LANES, prefetch
 
@@ -27,41 +27,29 @@ AHEAD = 8
 
 
 @bare_kernel
-def copy_documents(
-    words: Int32Array,
-    topics: UInt16Array,
-    starts: IntArray,
-    offsets: IntArray,
-    first: Int,
-    last: Int,
-    out_words: Int32Array,
-    out_topics: UInt16Array,
-) -> None:
-    """Documents ``first`` to ``last - 1`` of a batch: from ``starts[d]`` on, to ``offsets[d]`` on."""
+def copy_documents(tokens: AnyArray, starts: IntArray, offsets: IntArray, first: Int, last: Int, out: AnyArray) -> None:
+    """One value per token, of documents ``first`` to ``last - 1`` of a batch: from ``starts[d]`` to ``offsets[d]``."""
     for d in range(first, last):
         ahead = min(d + AHEAD, last - 1)
         for i in range(starts[ahead], starts[ahead] + offsets[ahead + 1] - offsets[ahead], LANES):
-            prefetch(words, i)
-            prefetch(topics, i)
+            prefetch(tokens, i)
         source, target = starts[d], offsets[d]
-        for i in range(offsets[d + 1] - target):  # one array at a time: each loop then runs in lanes
-            out_words[at(target + i)] = words[at(source + i)]
         for i in range(offsets[d + 1] - target):
-            out_topics[at(target + i)] = topics[at(source + i)]
+            out[at(target + i)] = tokens[at(source + i)]
 
 
 @bare_kernel
-def keep_topics(
-    topics: UInt16Array, starts: IntArray, offsets: IntArray, first: Int, last: Int, out: UInt16Array
+def return_documents(
+    tokens: UInt16Array, starts: IntArray, offsets: IntArray, first: Int, last: Int, out: UInt16Array
 ) -> None:
-    """Topics of a batch back to where its documents came from."""
+    """The way back: from ``offsets[d]`` of the batch to ``starts[d]``."""
     for d in range(first, last):
         ahead = min(d + AHEAD, last - 1)
         for i in range(starts[ahead], starts[ahead] + offsets[ahead + 1] - offsets[ahead], 2 * LANES):
             prefetch(out, i)
         source, target = offsets[d], starts[d]
         for i in range(offsets[d + 1] - source):
-            out[at(target + i)] = topics[at(source + i)]
+            out[at(target + i)] = tokens[at(source + i)]
 
 
 @bare_kernel

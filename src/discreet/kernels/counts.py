@@ -1,4 +1,4 @@
-"""From topic counts to sampling weights, first topics, likelihood and the priors' updates."""
+"""From topic counts to sampling weights, likelihood and the priors' updates."""
 
 from __future__ import annotations
 
@@ -14,36 +14,9 @@ from discreet._types import (
     Int32Array,
     IntArray,
     UInt16Array,
-    UInt32Array,
-    UInt64Array,
 )
 from discreet.kernels.compile import at, bare_kernel, kernel
 from discreet.kernels.lanes import LANES
-from discreet.kernels.slots import PLACE, TOKEN, open_slots, start_document, step_on
-
-
-@bare_kernel
-def first_topics(
-    offsets: IntArray,
-    topics: UInt16Array,
-    first: Int,
-    last: Int,
-    n_topics: Int,
-    key: UInt32Array,
-    purpose: np.uint32,
-    sweep: np.uint32,
-    bits: UInt32Array,
-    slots: UInt64Array,
-) -> None:
-    """Uniform topics that read no word: ``floor(r · n_topics / 2^32)`` with r the token's 32-bit draw."""
-    open_slots(first, 1, slots)
-    slot = 0
-    while start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
-        on = True
-        while on:
-            draw = np.uint64(bits[slots[PLACE + slot]])
-            topics[slots[TOKEN + slot]] = (draw * np.uint64(n_topics)) >> np.uint64(32)
-            on = step_on(slot, offsets, key, purpose, sweep, bits, slots)
 
 
 @bare_kernel

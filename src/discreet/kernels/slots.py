@@ -6,6 +6,9 @@ the order in which the documents will start; a long document makes its own furth
 several times before the slot takes the next: its draws then run on, so that the visit v of token i, both from 0, takes
 the draw at position v · length + i.
 
+Draws belong to a document's number, ``numbers[d]``, not to its place in the arrays: a document draws the same whichever
+others are swept beside it.
+
 Working memory is two flat arrays with named places, not a tuple of many: reading a field of a tuple in compiled code
 counts a reference, atomically, each time.
 """
@@ -70,6 +73,7 @@ def open_slots(first: Int, n_visits: Int, slots: UInt64Array) -> None:
 def start_document(
     slot: Int,
     offsets: IntArray,
+    numbers: UInt32Array,
     last: Int,
     key: UInt32Array,
     purpose: np.uint32,
@@ -91,7 +95,7 @@ def start_document(
     slots[_AGAIN + slot], slots[_WINDOW_BLOCK + slot] = slots[_VISITS] - np.uint64(1), WINDOW // BLOCK
     for start in range(DRAWS + slot * STRIDE, DRAWS + slot * STRIDE + min(n_draws, WINDOW), BLOCK):
         if slots[_AHEAD_USED] == LANES:
-            _make_blocks_ahead(offsets, last, key, purpose, sweep, bits, slots)
+            _make_blocks_ahead(offsets, numbers, last, key, purpose, sweep, bits, slots)
         used = np.int64(slots[_AHEAD_USED])
         store(bits, start, load(bits, _AHEAD + used * BLOCK))
         slots[_AHEAD_USED] = used + 1
@@ -101,6 +105,7 @@ def start_document(
 @part
 def _make_blocks_ahead(
     offsets: IntArray,
+    numbers: UInt32Array,
     last: Int,
     key: UInt32Array,
     purpose: np.uint32,
@@ -112,7 +117,7 @@ def _make_blocks_ahead(
     for lane in range(LANES):
         while document < last and block * BLOCK >= min(visits * (offsets[document + 1] - offsets[document]), WINDOW):
             document, block = document + 1, np.int64(0)
-        bits[_PLACES + lane] = document
+        bits[_PLACES + lane] = numbers[document] if document < last else np.uint32(0)  # behind the last: never used
         bits[_PLACES + LANES + lane] = block
         block += 1
     fill_group(key, purpose, sweep, bits, _PLACES, bits, _AHEAD)
@@ -123,6 +128,7 @@ def _make_blocks_ahead(
 def step_on(
     slot: Int,
     offsets: IntArray,
+    numbers: UInt32Array,
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
@@ -140,7 +146,7 @@ def step_on(
     slots[TOKEN + slot] = token
     slots[PLACE + slot] += np.uint64(1)
     if slots[PLACE + slot] == np.uint64(DRAWS + slot * STRIDE + WINDOW):
-        _fill_window(slot, offsets, key, purpose, sweep, bits, slots)
+        _fill_window(slot, offsets, numbers, key, purpose, sweep, bits, slots)
     return True
 
 
@@ -148,6 +154,7 @@ def step_on(
 def _fill_window(
     slot: Int,
     offsets: IntArray,
+    numbers: UInt32Array,
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
@@ -160,5 +167,5 @@ def _fill_window(
     left += np.int64(slots[END + slot] - slots[TOKEN + slot])
     start = DRAWS + slot * STRIDE
     stop = start + min((left + GROUP - 1) // GROUP * GROUP, WINDOW)
-    fill_document(key, purpose, sweep, np.uint32(document), block, bits, _PLACES, bits, start, stop)
+    fill_document(key, purpose, sweep, numbers[document], block, bits, _PLACES, bits, start, stop)
     slots[PLACE + slot], slots[_WINDOW_BLOCK + slot] = start, block + WINDOW // BLOCK

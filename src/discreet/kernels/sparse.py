@@ -153,6 +153,7 @@ def _list_document(
 def sweep_sparse(
     words: Int32Array,
     offsets: IntArray,
+    numbers: UInt32Array,
     topics: UInt16Array,
     first: Int,
     last: Int,
@@ -183,7 +184,7 @@ def sweep_sparse(
     bits[_IDS:] = 0
     open_slots(first, 1, slots)
     for slot in range(LANES):
-        if start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
+        if start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
             _list_document(slot, topics, capacity, width, rows, bits, slots)
             i = slots[TOKEN + slot]
             slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
@@ -242,9 +243,9 @@ def sweep_sparse(
                     place += LANES
                 topic = np.uint64(bits[_IDS + place])
             topics[i] = topic
-            if step_on(slot, offsets, key, purpose, sweep, bits, slots):
+            if step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots):
                 _add_topic(slot, topic, capacity, width, rows, bits, slots)
-            elif start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
+            elif start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
                 _list_document(slot, topics, capacity, width, rows, bits, slots)
             else:
                 continue

@@ -89,6 +89,7 @@ def _count_slot(
 def sweep_dense(
     words: Int32Array,
     offsets: IntArray,
+    numbers: UInt32Array,
     topics: UInt16Array,
     first: Int,
     last: Int,
@@ -116,7 +117,7 @@ def sweep_dense(
     nothing = splat(np.float32(0))
     open_slots(first, n_visits, slots)
     for slot in range(LANES):
-        if start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
+        if start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
             _count_slot(slot, topics, width, rows, bits, slots)
             i = slots[TOKEN + slot]
             slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
@@ -163,9 +164,9 @@ def sweep_dense(
             active += 1
             row, topic = np.uint64(slot) * wide, np.uint64(bits[CHOSEN + slot])
             topics[i] = topic
-            if step_on(slot, offsets, key, purpose, sweep, bits, slots):
+            if step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots):
                 rows[row + topic] += np.float32(1)
-            elif start_document(slot, offsets, last, key, purpose, sweep, bits, slots):
+            elif start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
                 _count_slot(slot, topics, width, rows, bits, slots)
             else:
                 continue

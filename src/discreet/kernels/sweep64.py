@@ -99,6 +99,7 @@ def _count_slot(
 def sweep_exact(
     words: Int32Array,
     draw_offsets: IntArray,
+    numbers: UInt32Array,
     topics: UInt16Array,
     first: Int,
     last: Int,
@@ -126,7 +127,7 @@ def sweep_exact(
     skipped, share = splat(_SKIPPED), splat(_SHARE)
     open_slots(first, 1, slots)
     for slot in range(LANES):
-        if start_document(slot, draw_offsets, last, key, purpose, sweep, bits, slots):
+        if start_document(slot, draw_offsets, numbers, last, key, purpose, sweep, bits, slots):
             _count_slot(slot, topics, width, rows, bits, slots)
             _enter(slot, words, topics, width, rows, bits, slots)
 
@@ -177,9 +178,9 @@ def sweep_exact(
             topics[i >> np.uint64(1)] = topic
             slots[TOKEN + slot] += one  # to the second word, which lies in the same window
             slots[PLACE + slot] += one
-            if step_on(slot, draw_offsets, key, purpose, sweep, bits, slots):
+            if step_on(slot, draw_offsets, numbers, key, purpose, sweep, bits, slots):
                 rows[np.uint64(slot) * wide + topic] += np.float32(1)
-            elif start_document(slot, draw_offsets, last, key, purpose, sweep, bits, slots):
+            elif start_document(slot, draw_offsets, numbers, last, key, purpose, sweep, bits, slots):
                 _count_slot(slot, topics, width, rows, bits, slots)
             else:
                 continue

@@ -26,12 +26,12 @@ class PrivateLDA(TopicModel):
     """Latent Dirichlet allocation under differential privacy for whole documents, or whole users.
 
     Theorem A of ``docs/guarantees.md``. In each of ``n_rounds`` rounds every unit takes part with probability
-    ``sampling_rate``, by a secret coin of its own. A unit that takes part runs a few Gibbs sweeps over its tokens under
-    the released topics, starting from the topics its tokens had. It contributes the expected topic counts of its words,
-    less three quarters of what the released topics would have said of them, weighted by cell, clipped to one norm and
-    put on a grid of whole numbers (``kernels/residuals.py``). The sum gets discrete Gaussian noise in every cell and is
-    released. Everything else is a function of what was released: what is left out and the weights, averaging over
-    rounds, shrinking words without a clear profile, normalising.
+    ``sampling_rate``, by a secret coin of its own. A unit that takes part draws a topic for each of its tokens from the
+    released topics and runs a few Gibbs sweeps from there; nothing is kept for the next round. It contributes the
+    expected topic counts of its words, less three quarters of what the released topics would have said of them,
+    weighted by cell, clipped to one norm and put on a grid of whole numbers (``kernels/residuals.py``). The sum gets
+    discrete Gaussian noise in every cell and is released. Everything else is a function of what was released: what is
+    left out and the weights, averaging over rounds, shrinking words without a clear profile, normalising.
 
     Before the rounds two small releases settle what must not be read off the data: a histogram of the units' sizes
     (their number and the clipping norm) and the frequencies of words (the weights, and what noisy profiles are shrunk

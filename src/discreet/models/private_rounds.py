@@ -79,12 +79,11 @@ class Rounds:
         self.final_weight = 0.0
 
     def _state(self) -> dict[str, Any]:
-        """For a checkpoint: what was released, and the engine's private state."""
+        """For a checkpoint: functions of what was released, and nothing else."""
         averages = {"running": self.running, "final": self.final}
         return {
             **{name: getattr(self, name) for name in _RELEASED},
             **{f"{name}_{part}": getattr(a, part) for name, a in averages.items() for part in ("value", "variance")},
-            **self.engine.state(),
         }
 
     def _resume(self, saved: Mapping[str, AnyArray]) -> None:
@@ -93,7 +92,6 @@ class Rounds:
             setattr(self, name, found if found.ndim else float(found))
         for name in ("running", "final"):
             setattr(self, name, Average(saved[f"{name}_value"], saved[f"{name}_variance"]))
-        self.engine.restore(saved)
 
     def _release(self, cells: IntArray, event: DiscreteGaussianRelease) -> IntArray:
         self.n_releases += 1
@@ -161,6 +159,7 @@ class Rounds:
         background = SAID * shrink.profiles(self.table)
         grid = self.clip / event.sensitivity
         exact = engine.residuals(
+            number,
             engine.coins(number, self.plan.threshold),
             self._flat(self._weights()),
             self.alpha,

@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
-from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS, RoundEngine
+from discreet.engines.kept import KeptTopicsEngine
+from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.checkpoint import fingerprint
@@ -233,7 +234,7 @@ class SubsampledLDA(TopicModel):
         fit = UnitFit(self, corpus, groups)
         plan = self._plan(corpus.n_words, fit.before)
         fit.resume(plan.entries, public=None if judged is None else fingerprint(judged, None))
-        engine = RoundEngine(
+        engine = KeptTopicsEngine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too

@@ -14,7 +14,7 @@ from discreet._errors import InputError
 from discreet._random import Purpose
 from discreet._types import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.rounds import RoundEngine
+from discreet.engines.kept import KeptTopicsEngine
 from discreet.evaluation import completion_perplexity
 from discreet.kernels.slots import aligned
 from discreet.mechanisms.release import release_sum
@@ -78,7 +78,7 @@ class Rounds:
         self,
         model: SubsampledLDA,
         plan: Plan,
-        engine: RoundEngine,
+        engine: KeptTopicsEngine,
         payment: Payment,
         alpha: FloatArray,
         public: Corpus | None,
@@ -118,6 +118,7 @@ class Rounds:
         table = self.weights.reshape(engine.n_words, engine.width)
         table[:, : model.n_topics] = self.topics * engine.n_words
         exact = engine.contributions(
+            number,
             self.included(number),
             self.weights,
             self.alpha,

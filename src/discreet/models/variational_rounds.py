@@ -169,6 +169,7 @@ class PublishedRounds(_Updates):
     def round(self, number: int) -> Measures:
         engine, event = self.engine, self.plan.event
         exact = engine.residuals(
+            number,
             engine.coins(number, self.plan.threshold),
             self._wide(expected_topics(self.lam) * engine.n_words, np.float32),
             self.alpha,
