@@ -1,12 +1,15 @@
-"""What the operating system must do for us, and does in two ways: locks that end with their holder, names that last."""
+"""What the operating system must do for us: locks that end with their holder, lines and names that survive a crash."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 if sys.platform == "win32":
     import msvcrt
@@ -44,6 +47,26 @@ def try_lock(descriptor: int) -> bool:
             raise
         return False
     return True
+
+
+def read_all(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    blocks = []
+    while block := os.read(descriptor, 1 << 20):
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+def append_line(descriptor: int, line: Mapping[str, Any]) -> bytes:
+    """JSON in one write, then fsync: when this returns, the line is on disk. A short write leaves a torn line, to be
+    found."""
+    data = json.dumps(line, allow_nan=False).encode() + b"\n"
+    os.lseek(descriptor, 0, os.SEEK_END)
+    written = os.write(descriptor, data)
+    if written != len(data):
+        raise OSError(f"only {written} of {len(data)} bytes could be written: the disk may be full")
+    os.fsync(descriptor)
+    return data
 
 
 def sync_folder(folder: Path) -> None:

@@ -98,7 +98,7 @@ def test_files_that_are_none(path: Path) -> None:
         BudgetFile(path)
     with pytest.raises(InputError):
         BudgetFile(path.parent)
-    for content in (b"", b"{}", b"{}\n", b"hello\n", b'{"discreet_budget": 2}\n', b"[]\n", b"\xff\n"):
+    for content in (b"", b"{}", b"{}\n", b"hello\n", b'{"discreet_budget": 3}\n', b"[]\n", b"\xff\n"):
         path.write_bytes(content)
         with pytest.raises(InputError, match="is not a budget file"):
             BudgetFile(path)
@@ -177,14 +177,14 @@ def test_files_made_at_once_are_different_budgets(path: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("cut", [1, 2, 40])
 def test_a_torn_line_is_for_a_person_to_judge(path: Path, cut: int) -> None:
     """Never ignored (a charge may be lost), never charged in full; the message is the way out, and it works."""
-    file = damaged(path, lambda content: content[:-cut])
+    file = damaged(path, lambda content: content + content.splitlines(True)[-1][:-cut])
     for attempt in (file.charges, lambda: file.charge(TENTH, label="x"), lambda: BudgetFile(path)):
         with pytest.raises(InputError, match=r"last line .* is incomplete") as caught:
             attempt()
     command = str(caught.value).partition("complete lines: ")[2].partition(". ")[0]
     subprocess.run(command.split(), check=True)
-    assert [entry.label for entry in BudgetFile(path).ledger().entries] == ["a", "b"]
-    file.charge(TENTH, label="c again")
+    assert [entry.label for entry in BudgetFile(path).ledger().entries] == ["a", "b", "c"]
+    file.charge(TENTH, label="d")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_full_disk_spends_nothing_silently(path: Path, monkeypatch: pytest.Mon
     file = BudgetFile.create(path, 1.0, 0.0)
     write = os.write
     with monkeypatch.context() as short:
-        short.setattr(budget_module.os, "write", lambda descriptor, data: write(descriptor, data[:10]))
+        short.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:10]))
         with pytest.raises(OSError, match="disk may be full"):
             file.charge(TENTH, label="x")
     with pytest.raises(InputError, match="incomplete"):
@@ -405,12 +405,12 @@ def test_the_command_makes_and_shows_a_budget(path: Path, capfd: pytest.CaptureF
     assert main(["budget", str(path), "--create", "--epsilon", "1", "--delta", "1e-6", "--unit", "user"]) == 0
     assert capfd.readouterr().out == f"wrote {path}: ε = 1, δ = 1e-06 per user (add-remove)\n"
     assert main(["budget", str(path)]) == 0
-    assert capfd.readouterr().out.splitlines()[-1] == "spent: ε = 0 (nothing), left: 1"
+    assert capfd.readouterr().out.splitlines()[1] == "spent: ε = 0 (nothing), left: 1"
     BudgetFile(path).charge(TENTH, 3, label="vocabulary")
     assert main(["budget", str(path)]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert lines[0].split("\t")[2:] == ["vocabulary", "3", "PureRelease(epsilon=0.1)"]
-    assert lines[1:] == ["budget: ε = 1, δ = 1e-06 per user (add-remove)", "spent: ε = 0.3 (rdp), left: 0.7"]
+    assert lines[0].split("\t")[1:4] == ["-", "3 × vocabulary", "0.3"]
+    assert lines[1:3] == ["budget: ε = 1, δ = 1e-06 per user (add-remove)", "spent: ε = 0.3 (rdp), left: 0.7"]
     assert main(["budget", str(path), "--json"]) == 0
     told = json.loads(capfd.readouterr().out)
     assert (told["epsilon"], told["unit"], told["method"]) == (1.0, "user", "rdp")
@@ -418,12 +418,42 @@ def test_the_command_makes_and_shows_a_budget(path: Path, capfd: pytest.CaptureF
     assert told["charges"][0]["entries"] == [Entry(TENTH, 3, "vocabulary").to_json()]
 
 
+def test_the_history_is_one_line_for_each_run(
+    path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(file=BudgetFile.create(path, 1.0, 0.0))
+    ledger.reserve([Entry(TENTH, 1, "vocabulary")], run="a", method="PrivateVectorizer")
+    ledger.reserve([Entry(TENTH, 1, "sizes"), Entry(TENTH, 2, "rounds")], run="b", method="PrivateLDA")
+    ledger.reserve([Entry(TENTH, 1, "rounds")], run="c", method="SubsampledLDA")
+    monkeypatch.setattr(budget_module, "_today", lambda: "2100-01-01")
+    ledger.reserve([Entry(TENTH, 3, "rounds")], run="b", method="PrivateLDA")
+    assert main(["budget", str(path)]) == 0
+    rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()[:3]]
+    assert [row[1:4] for row in rows] == [
+        ["PrivateVectorizer", "vocabulary", "0.1"],
+        ["PrivateLDA", "sizes, 5 × rounds", "0.6"],
+        ["SubsampledLDA", "rounds", "0.1"],
+    ]
+    assert rows[1][0].endswith(" to 2100-01-01")
+    assert main(["budget", str(path), "--json"]) == 0
+    charges = json.loads(capfd.readouterr().out)["charges"]
+    assert [charge["run"] for charge in charges] == ["a", "b", "c", "b"]
+    assert charges[1]["entries"] == [Entry(TENTH, 1, "sizes").to_json(), Entry(TENTH, 2, "rounds").to_json()]
+
+
+def test_delta_is_that_of_fit_unless_said(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["budget", str(path), "--create", "--epsilon", "3"]) == 0
+    assert capfd.readouterr().out == f"wrote {path}: ε = 3, δ = 1e-06 per document (add-remove)\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "there is no budget file"),
         (["--epsilon", "2"], "Add --create"),
-        (["--create"], "needs --epsilon and --delta"),
+        (["--counter", "x"], "Add --create"),
+        (["--create"], "needs --epsilon"),
+        (["--create", "--delta", "1e-6"], "needs --epsilon"),
         (["--create", "--epsilon", "0", "--delta", "0"], "positive, finite epsilon"),
         (["--create", "--epsilon", "nan", "--delta", "0"], "positive, finite epsilon"),
         (["--create", "--epsilon", "1", "--delta", "1"], "delta < 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,10 @@ from discreet.cli import show
 from discreet.cli.source import JsonOption
 
 if TYPE_CHECKING:
-    from discreet.privacy.budget import BudgetFile
+    from discreet.privacy.budget import BudgetFile, Charge
+
+DELTA = 1e-6
+"""As in ``discreet fit``."""
 
 
 def budget(
@@ -22,11 +26,21 @@ def budget(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", metavar="E", help="The most that may ever be spent.")
     ] = None,
-    delta: Annotated[float | None, typer.Option("--delta", metavar="D", help="The delta that goes with it.")] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", metavar="D", help=f"The delta that goes with it; by default {DELTA:g}.")
+    ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
             "--unit", metavar="UNIT", help="What is protected: document (default), user, word, bit or report."
+        ),
+    ] = None,
+    counter: Annotated[
+        Path | None,
+        typer.Option(
+            "--counter",
+            metavar="FILE",
+            help="A second file, on another disk, by which an older copy of the budget put in its place is noticed.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -35,13 +49,13 @@ def budget(
     from discreet.privacy.budget import BudgetFile
 
     if not create:
-        if epsilon is not None or delta is not None or unit is not None:
-            raise InputError("a budget is set once, when its file is made. Add --create, or leave the numbers out.")
+        if (epsilon, delta, unit, counter) != (None, None, None, None):
+            raise InputError("a budget is set once, when its file is made. Add --create, or leave its options out.")
         _show(BudgetFile(file), as_json=as_json)
         return
-    if epsilon is None or delta is None:
-        raise InputError("a new budget needs --epsilon and --delta, such as --epsilon 3 --delta 1e-6.")
-    made = BudgetFile.create(file, epsilon, delta, unit or "document")
+    if epsilon is None:
+        raise InputError("a new budget needs --epsilon, the most that may ever be spent, such as --epsilon 3.")
+    made = BudgetFile.create(file, epsilon, DELTA if delta is None else delta, unit or "document", counter=counter)
     if as_json:
         _show(made, as_json=True)
     else:
@@ -59,23 +73,58 @@ def _show(file: BudgetFile, *, as_json: bool) -> None:
                 **file.budget.to_json(),
                 "unit": str(file.unit),
                 "relation": str(file.relation),
+                "counter": None if file.counter is None else str(file.counter),
                 "spent": spent.epsilon,
                 "method": spent.method,
                 "left": left,
                 "charges": [
-                    {"time": c.time, "by": c.by, "entries": [entry.to_json() for entry in c.entries]} for c in charges
+                    {
+                        "date": c.date,
+                        "by": c.by,
+                        "run": c.run,
+                        "method": c.method,
+                        "entries": [entry.to_json() for entry in c.entries],
+                    }
+                    for c in charges
                 ],
             }
         )
         return
     if charges:
-        show.table(
-            ("time", "by", "what", "times", "event"),
-            [(c.time, c.by, e.label, str(e.count), str(e.event)) for c in charges for e in c.entries],
-            right=("times",),
-        )
+        columns = ("date", "model", "released", "ε of it alone", "by")
+        show.table(columns, [_row(file, run) for run in _runs(charges)], right=("ε of it alone",))
+    typer.echo(f"budget: {file.budget} per {file.unit} ({file.relation})")
+    typer.echo(f"spent: ε = {_rounded(spent.epsilon)} ({spent.method}), left: {left:.4g}")
+    if file.counter is None:
+        typer.echo("no counter: an older copy put in place of this file is noticed only by a process that has read it")
+    else:
+        typer.echo(f"counter: {file.counter} agrees")
+
+
+def _runs(charges: Sequence[Charge]) -> list[list[Charge]]:
+    """The charges of each run together, in the order in which runs began. A charge without a run is one by itself."""
+    runs: dict[object, list[Charge]] = {}
+    for number, charge in enumerate(charges):
+        runs.setdefault(number if charge.run is None else charge.run, []).append(charge)
+    return list(runs.values())
+
+
+def _row(file: BudgetFile, run: Sequence[Charge]) -> tuple[str, ...]:
+    first, last = run[0], run[-1]
+    times: dict[str, int] = {}
+    for entry in (entry for charge in run for entry in charge.entries):
+        label = entry.label or "(no label)"
+        times[label] = times.get(label, 0) + entry.count
+    return (
+        first.date if first.date == last.date else f"{first.date} to {last.date}",
+        first.method or "-",
+        ", ".join(label if n == 1 else f"{n} × {label}" for label, n in times.items()),
+        _rounded(file.ledger_of(run).spent().epsilon),
+        ", ".join(dict.fromkeys(charge.by for charge in run)),
+    )
+
+
+def _rounded(epsilon: float) -> str:
     from discreet.privacy.guarantee import rounded_up
 
-    used = rounded_up(spent.epsilon, 4) if math.isfinite(spent.epsilon) else "infinite"
-    typer.echo(f"budget: {file.budget} per {file.unit} ({file.relation})")
-    typer.echo(f"spent: ε = {used} ({spent.method}), left: {left:.4g}")
+    return rounded_up(epsilon, 4) if math.isfinite(epsilon) else "infinite"

@@ -36,7 +36,7 @@ from discreet.models.tensor import decompose, from_unique, unique_places
 from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
-from discreet.privacy.ledger import Budget, Ledger
+from discreet.privacy.ledger import Budget, Ledger, new_run
 
 if TYPE_CHECKING:
     from discreet.models.spectral import SpectralLDA
@@ -109,7 +109,9 @@ class ReplacedMoments:
         two, three = sensitivities(moments.alpha0)
         self.steps_two = steps_of(plan.second, two / n, 12 * (n + 16) * SMALLEST)  # [computed]
         self.steps_three = steps_of(plan.third, three / n, 500 * (n + moments.n_words + 16) * SMALLEST)
-        self.reservation = ledger.reserve(plan.entries)  # [reserve-replaced] before any noise is drawn
+        self.reservation = ledger.reserve(  # [reserve-replaced] before any noise is drawn
+            plan.entries, run=new_run(), method="SpectralLDA"
+        )
 
     def second(self) -> tuple[FloatArray, float]:
         """M̂₂ with noise, and the deviation of the noise beside its diagonal."""

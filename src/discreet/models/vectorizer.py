@@ -25,7 +25,7 @@ from discreet.models.promise import open_ledger, proven
 from discreet.privacy import Guarantee
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit
-from discreet.privacy.ledger import Budget, Ledger
+from discreet.privacy.ledger import Budget, Ledger, new_run
 
 
 class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -133,8 +133,9 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         key: Key | None = None,
         noted: Callable[[tuple[Entry, ...]], object] | None = None,
+        run: str | None = None,
     ) -> Corpus:
-        """``noted`` is told of the charge before noise is drawn; ``key`` is that of a run that goes on."""
+        """``noted`` is called with the charge before noise is drawn; a resumed run gives its ``key`` and ``run``."""
         plan = self.plan()
         corpus = self._read_all(X)
         users = check_groups(groups, corpus)
@@ -143,7 +144,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         key = Key.open(self.random_state) if key is None else key
         numbers = np.arange(corpus.n_documents) if users is None else users
         unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
-        reservation = ledger.reserve(plan.entries)  # [reserve]
+        reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
         if noted is not None:
             noted(plan.entries)
         found = select_words(unit_words, ends, corpus.n_words, plan, reservation, key).words[: self.max_words]

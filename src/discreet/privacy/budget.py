@@ -1,10 +1,13 @@
 """A budget on disk: one file for one data set, across runs and people.
 
 JSON lines, only ever appended: a header, then one line for each charge. Each line carries a digest of itself and of
-everything before it, so that an edit, a lost line or a merge of two copies is found (but not lost *last* lines).
+everything before it, so that an edit, a lost line or a merge of two copies is found. Lost *last* lines, as in a
+restored backup, are found by a process that has seen them, and by every process if the budget has a counter in a second
+place (`rollback.py`).
 
 - **A charge is on disk before it counts.** Under an exclusive lock: read everything, check, append one line, fsync,
-  return. Noise is drawn after that, so a run killed at any point leaves the budget charged, never uncharged.
+  advance the counter, return. Noise is drawn after that, so a run killed at any point leaves the budget charged, never
+  uncharged.
 - **The lock is the kernel's**, on the file itself: it ends with the process that held it, however that ends.
 - **An incomplete last line** (the machine lost power while a charge was written, or the disk was full) means that the
   charge never returned, so its noise was never drawn — if the disk kept its word about fsync. That is for a person to
@@ -12,7 +15,11 @@ everything before it, so that an edit, a lost line or a merge of two copies is f
   lose a charge; charging everything would let one full disk end the data set.
 
 A copy of the file is a second budget: keep one, and back it up only to read. The file holds planned parameters and no
-data. On network disks the lock is as good as theirs (NFSv4 and SMB keep it between machines).
+data; of times it holds the date only, since how long the stages of a run took depends on private data. On network disks
+the lock is as good as theirs (NFSv4 and SMB keep it between machines).
+
+Format 2 added ``counter`` to the header and ``id``, ``run`` and ``method`` to charges, and replaced their ``time`` by
+``date``. Files of format 1 are read and charged; their new lines are of format 2, which earlier programs refuse.
 """
 
 from __future__ import annotations
@@ -31,23 +38,27 @@ from pathlib import Path
 from typing import Any
 
 from discreet._errors import DataNotFound, InputError
-from discreet._files import BINARY, lock, sync_folder
+from discreet._files import BINARY, append_line, lock, read_all, sync_folder
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.guarantee import Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger, Reservation
+from discreet.privacy.rollback import Counter, Mark, newest, remember, require_growth
 
-FORMAT = 1
-_HEADER = {"discreet_budget", "epsilon", "delta", "unit", "relation", "created", "id"}
-_CHARGE = {"time", "by", "entries", "digest"}
+FORMAT = 2
+_FIRST_HEADER = {"discreet_budget", "epsilon", "delta", "unit", "relation", "created", "id"}
+_HEADERS = {1: _FIRST_HEADER, 2: {*_FIRST_HEADER, "counter"}}
+_CHARGES = ({"time", "by", "entries", "digest"}, {"date", "by", "id", "run", "method", "entries", "digest"})
 
 
 @dataclass(frozen=True)
 class Charge:
-    """One line of the file: a plan that was charged at once."""
+    """One line of the file: a plan that was charged at once; where known, the run and the model it was for."""
 
-    time: str
+    date: str
     by: str
     entries: tuple[Entry, ...]
+    run: str | None = None
+    method: str | None = None
 
 
 class BudgetFile:
@@ -71,23 +82,35 @@ class BudgetFile:
         delta: float,
         unit: Unit | str = Unit.DOCUMENT,
         relation: Relation | str | None = None,
+        *,
+        counter: str | os.PathLike[str] | None = None,
     ) -> BudgetFile:
-        """A new file. Refuses to touch one that exists: that would give its budget back."""
+        """A new file. Refuses to touch one that exists: that would give its budget back.
+
+        ``counter`` names a second file, which must not exist either: on another disk, or where backups do not restore
+        it. With it, every process notices a budget file that was rolled back to an older state.
+        """
         checked = Ledger(Budget(epsilon, delta), unit=unit, relation=relation)
+        second = None if counter is None else Path(counter).absolute()
+        if second is not None and second == Path(path).absolute():
+            raise InputError(f"the counter must be another file than the budget; found {path} for both.")
         header = {
             "discreet_budget": FORMAT,
             **Budget(epsilon, delta).to_json(),
             "unit": str(checked.unit),
             "relation": str(checked.relation),
-            "created": _now(),
+            "created": _today(),
             "id": secrets.token_hex(8),
+            "counter": None if second is None else str(second),
         }
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
         except FileExistsError:
             raise InputError(f"{path} exists already. Choose another name: a budget is never made anew.") from None
         try:
-            _append(descriptor, header)
+            append_line(descriptor, header)
+            if second is not None:
+                Counter.create(second, str(header["id"]))
         except BaseException:  # a full disk: nothing half-made stays
             os.unlink(path)
             raise
@@ -103,6 +126,12 @@ class BudgetFile:
         with self._locked() as descriptor:
             return self._read(descriptor)[1]
 
+    def entries_of(self, run: str) -> tuple[Entry, ...]:
+        """Everything that was charged in one run, by whichever process."""
+        if not run:
+            raise InputError("a run is named by a text that is not empty.")
+        return tuple(entry for charge in self.charges() if charge.run == run for entry in charge.entries)
+
     def ledger(self) -> Ledger:
         """A record of what the file holds now."""
         return self.ledger_of(self.charges())
@@ -113,11 +142,25 @@ class BudgetFile:
     @property
     def identity(self) -> str:
         """The same wherever the file is moved to, and no other's, unless it is a copy."""
-        return json.dumps(self._header, sort_keys=True)
+        return _identity(self._header)
+
+    @property
+    def counter(self) -> Path | None:
+        """The second place that tells an older state of this file from the newest, if it was made with one."""
+        named = self._header.get("counter")
+        return None if named is None else Path(named)
 
     def is_the_same_as(self, other: BudgetFile) -> bool:
         """Whether a charge to one is a charge to the other. Not so of a copy, nor of a new file in an old place."""
         return self.identity == other.identity and self.path.resolve() == other.path.resolve()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_newest": newest(self.identity)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        mark = state.pop("_newest")
+        self.__dict__.update(state)
+        remember(self.identity, mark)
 
     def __repr__(self) -> str:
         return f"<BudgetFile {self.path}: {self.budget} per {self.unit}>"
@@ -128,16 +171,28 @@ class BudgetFile:
         """Charge ``count`` times ``event``, or raise and change nothing. On disk when it returns."""
         return self.reserve([Entry(event, count, label)])
 
-    def reserve(self, plan: Sequence[Entry]) -> Reservation:
-        """Charge a whole plan as one line, or raise and change nothing. On disk when it returns."""
+    def reserve(self, plan: Sequence[Entry], *, run: str | None = None, method: str | None = None) -> Reservation:
+        """Charge a whole plan as one line, or raise and change nothing. On disk when it returns.
+
+        ``run`` (see `ledger.new_run`) is what `entries_of` finds it by; ``method``, the model's name, is for people.
+        """
         entries = tuple(plan)
         Ledger(unit=self.unit, relation=self.relation).fits(entries)  # what is wrong with the plan itself needs no lock
         with self._locked(writing=True) as descriptor:
             _, charges, content = self._read(descriptor)
             self.ledger_of(charges).fits(entries)
-            line = {"time": _now(), "by": _who(), "entries": [entry.to_json() for entry in entries]}
-            _append(descriptor, {**line, "digest": _digest(hashlib.sha256(content), line)})
+            line = {
+                "date": _today(),
+                "by": _who(),
+                "id": secrets.token_hex(8),  # without it, equal charges to two copies would be equal lines
+                "run": run,
+                "method": method,
+                "entries": [entry.to_json() for entry in entries],
+            }
+            content += append_line(descriptor, {**line, "digest": _digest(hashlib.sha256(content), line)})
             self._still_there(descriptor)
+            remember(self.identity, Mark.of(content))
+            self._advance_counter(content)
         return Reservation(entries)
 
     # --- the file ---------------------------------------------------------------------------------------------------
@@ -168,10 +223,10 @@ class BudgetFile:
 
     def _read(self, descriptor: int) -> tuple[dict[str, Any], tuple[Charge, ...], bytes]:
         """Header, charges, and the bytes that hold them."""
-        content = _content(descriptor)
+        content = read_all(descriptor)
         *lines, rest = content.split(b"\n")
         if rest:
-            ours = bool(lines) and set(_object(lines[0])) == _HEADER
+            ours = bool(lines) and _is_header(_object(lines[0]))
             raise InputError(self._torn(len(lines) if ours else 0, len(content) - len(rest)))
         header: dict[str, Any] = {}
         charges = []
@@ -179,10 +234,10 @@ class BudgetFile:
         for number, line in enumerate(lines, 1):
             found = _object(line)
             if number == 1:
-                if set(found) != _HEADER or found["discreet_budget"] != FORMAT:
+                if not _is_header(found):
                     break
                 header = found
-            elif set(found) != _CHARGE or found.pop("digest") != _digest(before, found):
+            elif set(found) not in _CHARGES or found.pop("digest") != _digest(before, found):
                 raise InputError(
                     f"{self.path} is damaged: line {number} of {len(lines)} does not follow what stands before it "
                     "(edited, merged, or lines lost). What was spent is unknown, so nothing more is. "
@@ -190,7 +245,8 @@ class BudgetFile:
                 )
             else:
                 entries = tuple(Entry.from_json(entry) for entry in found["entries"])
-                charges.append(Charge(str(found["time"]), str(found["by"]), entries))
+                date = str(found["date"] if "date" in found else found["time"])[: len("2026-11-16")]
+                charges.append(Charge(date, str(found["by"]), entries, found.get("run"), found.get("method")))
             before.update(line + b"\n")
         if self._header and header != self._header:
             raise InputError(f"{self.path} has become another budget since it was opened. Open it again.")
@@ -199,7 +255,14 @@ class BudgetFile:
                 f"{self.path} is not a budget file of this version: its first line is not a budget's. Make one with "
                 "`discreet budget FILE --create`."
             )
+        require_growth(self.path, _identity(header), content)
+        if header.get("counter") is not None:
+            Counter(Path(header["counter"]), header["id"]).check(self.path, content)
         return header, tuple(charges), content
+
+    def _advance_counter(self, content: bytes) -> None:
+        if self.counter is not None:
+            Counter(self.counter, self._header["id"]).advance(self.path, content)
 
     def _torn(self, complete: int, length: int) -> str:
         if complete == 0:
@@ -225,24 +288,6 @@ def _is_still(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _content(descriptor: int) -> bytes:
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    blocks = []
-    while block := os.read(descriptor, 1 << 20):
-        blocks.append(block)
-    return b"".join(blocks)
-
-
-def _append(descriptor: int, line: Mapping[str, Any]) -> None:
-    """One write, then fsync: when this returns, the line is on disk. A short write leaves a torn line, to be found."""
-    data = json.dumps(line, allow_nan=False).encode() + b"\n"
-    os.lseek(descriptor, 0, os.SEEK_END)
-    written = os.write(descriptor, data)
-    if written != len(data):
-        raise OSError(f"only {written} of {len(data)} bytes of a charge could be written: the disk may be full")
-    os.fsync(descriptor)
-
-
 def _object(line: bytes) -> dict[str, Any]:
     try:
         found = json.loads(line)
@@ -258,8 +303,16 @@ def _digest(before: Any, line: Mapping[str, Any]) -> str:
     return str(digest.hexdigest()[:16])
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _is_header(line: Mapping[str, Any]) -> bool:
+    return set(line) == _HEADERS.get(line.get("discreet_budget"))  # type: ignore[arg-type]
+
+
+def _identity(header: Mapping[str, Any]) -> str:
+    return json.dumps(header, sort_keys=True)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def _who() -> str:

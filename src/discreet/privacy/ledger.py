@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,11 @@ class Budget:
 def usual_relation(unit: Unit) -> Relation:
     """Documents and users come and go; words, bits and reports are replaced."""
     return Relation.ADD_REMOVE if unit in (Unit.DOCUMENT, Unit.USER) else Relation.REPLACE
+
+
+def new_run() -> str:
+    """An id for the charges of one run: random, so that it says nothing and no two runs share it."""
+    return secrets.token_hex(8)
 
 
 class Ledger:
@@ -154,19 +160,25 @@ class Ledger:
         _same(self.relation, relation, "relation")
         return self.reserve([Entry(event, count, label)])
 
-    def reserve(self, plan: Iterable[Entry]) -> Reservation:
-        """Charge a whole plan at once, or raise and change nothing. Rounds of different noise are several entries."""
+    def reserve(self, plan: Iterable[Entry], *, run: str | None = None, method: str | None = None) -> Reservation:
+        """Charge a whole plan at once, or raise and change nothing. Rounds of different noise are several entries.
+
+        A budget file keeps ``run``, an id made by `new_run` by which it finds the entries again, and ``method``, the
+        model's name.
+        """
         entries = tuple(plan)
         with self._lock:
             self._check(entries)
             if self.file is not None:
-                self.file.reserve(entries)  # on disk before it counts here
+                self.file.reserve(entries, run=run, method=method)  # on disk before it counts here
             self._entries = (*self._entries, *entries)  # the only line that changes anything
         return Reservation(entries)
 
-    def extend(self, reservation: Reservation, plan: Iterable[Entry]) -> None:
+    def extend(
+        self, reservation: Reservation, plan: Iterable[Entry], *, run: str | None = None, method: str | None = None
+    ) -> None:
         """Charge more of a plan and add it to what was reserved, or raise and change nothing."""
-        reservation.add(self.reserve(plan))
+        reservation.add(self.reserve(plan, run=run, method=method))
 
     def would_take(self, plan: Iterable[Entry]) -> None:
         """Raise what `reserve` would raise now. Changes nothing, and promises nothing for later."""
