@@ -31,7 +31,7 @@ class Proof(NamedTuple):
 PRIVATE = (
     "models/private.py",
     "models/private_rounds.py",
-    "models/checkpoint.py",
+    "models/payment.py",
     "models/private_input.py",
     "engines/rounds.py",
     "engines/sums.py",
@@ -57,7 +57,7 @@ VARIATIONAL = (
     "kernels/variational.py",
 )
 PROOFS = {
-    "models/private": Proof(PRIVATE, named=("models/unit_fit.py",), least=12),
+    "models/private": Proof(PRIVATE, named=("models/unit_fit.py", "models/checkpoint.py"), least=12),
     "models/spectral": Proof(SPECTRAL, least=12),
     "models/variational": Proof(VARIATIONAL),
     "models/subsampled": Proof(("models/subsampled.py", "models/subsampled_rounds.py", "engines/kept.py")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -100,6 +101,7 @@ def test_the_saved_state_holds_no_document(tmp_path):
         model(tmp_path / "c", callbacks=interrupted_at(9)).fit(CORPUS)
     with np.load(tmp_path / "c" / "state.npz") as saved:
         shapes = {name: saved[name].shape for name in saved.files}
+    assert shapes.pop("stands_on") == (2,)  # the charges, their number and digest
     assert set(shapes.values()) <= {(), (40,), (40, 3)}
 
 
@@ -131,13 +133,15 @@ def test_no_noise_is_drawn_twice(tmp_path, monkeypatch, seed):
 
 def test_charged_before_noted_before_drawn(tmp_path, monkeypatch):
     order = []
-    for owner, name in ((Ledger, "extend"), (Checkpoint, "note"), (Checkpoint, "save")):
+    for owner, name in ((Ledger, "reserve"), (Checkpoint, "note"), (Checkpoint, "save")):
         real = getattr(owner, name)
-        monkeypatch.setattr(owner, name, lambda *a, _real=real, _name=name: (order.append(_name), _real(*a))[1])
+        monkeypatch.setattr(
+            owner, name, lambda *a, _real=real, _name=name, **k: (order.append(_name), _real(*a, **k))[1]
+        )
     real_release = private_rounds.release_sum
     monkeypatch.setattr(private_rounds, "release_sum", lambda *a, **k: (order.append("draw"), real_release(*a, **k))[1])
     model(tmp_path / "c", n_rounds=4, checkpoint_every=2).fit(CORPUS)
-    stage = ["extend", "note"]
+    stage = ["reserve", "note"]
     assert order == [*stage, *["draw"] * 4, "save", *stage, "draw", "draw"]
 
 
@@ -253,6 +257,99 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path):
     assert set(rounds) == {20}
     assert 160 <= sum(rounds) <= 160 + 2 * 20  # a kill between two stages repeats nothing
     assert not folder.exists()
+
+
+# --- a folder that was tampered with, or restored from a backup -------------------------------------------------------
+
+
+def stopped(folder, stop, budget=None, **changes):
+    ledger = None if budget is None else Ledger(file=budget)
+    with pytest.raises(Stop):
+        model(folder, ledger=ledger, callbacks=interrupted_at(stop), **changes).fit(CORPUS)
+
+
+def rounds_of(entries):
+    return sum(entry.count for entry in entries if entry.label == "topic counts")
+
+
+@pytest.mark.parametrize("what", ["removed", "shortened", "edited"])
+def test_a_state_without_its_charges_is_refused(tmp_path, what):
+    """Before, the run went on and told too little: the charges of the lost rounds were forgotten."""
+    stopped(tmp_path / "c", 6)
+    notes = tmp_path / "c" / "spent.jsonl"
+    first, second = notes.read_text().splitlines(keepends=True)
+    if what == "removed":
+        notes.unlink()
+    else:
+        notes.write_text("" if what == "shortened" else json.dumps(json.loads(first)[:-1]) + "\n" + second)
+    with pytest.raises(InputError, match="no longer noted"):
+        model(tmp_path / "c").fit(CORPUS)
+
+
+def test_with_a_budget_file_an_old_backup_hides_nothing(tmp_path):
+    """The folder as it was after four rounds comes back after eleven; the budget file knows of all stages."""
+    folder, budget = tmp_path / "c", BudgetFile.create(tmp_path / "b", 100.0, 1e-6)
+    stopped(folder, 6, budget)
+    shutil.copytree(folder, tmp_path / "backup")
+    stopped(folder, 6, budget)  # the run goes on from round 4 and comes to round 10
+    for path in folder.iterdir():
+        if path.name != "lock":
+            path.unlink()
+    for path in (tmp_path / "backup").iterdir():
+        if path.name != "lock":
+            shutil.copy(path, folder / path.name)
+    done = model(folder, ledger=Ledger(file=budget)).fit(CORPUS)
+    entries = [entry for charge in budget.charges() for entry in charge.entries]
+    assert rounds_of(entries) > 12 + 4
+    assert done.guarantee_.epsilon == pytest.approx(spent(entries))
+
+
+# --- a stop that was asked for ----------------------------------------------------------------------------------------
+
+
+def stopped_after(folder, round_number, budget=None, **changes):
+    """As Ctrl-C does: the state is saved when a round is done, and then the run ends."""
+    training = []
+    real = private_rounds.Rounds.round
+
+    def watched(run, number):
+        training.append(run)
+        return real(run, number)
+
+    def stop(info):
+        if len(training) == round_number:
+            training[-1].payment.save(round_number, training[-1]._state)
+            raise Stop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(private_rounds.Rounds, "round", watched)
+        ledger = None if budget is None else Ledger(file=budget)
+        with pytest.raises(Stop):
+            model(folder, ledger=ledger, callbacks=[stop], **changes).fit(CORPUS)
+
+
+@pytest.mark.parametrize("with_file", [True, False])
+@pytest.mark.parametrize("stop", [2, 4, 5, 11])
+def test_after_a_stop_that_was_asked_for_nothing_is_repeated(tmp_path, stop, with_file):
+    budget = BudgetFile.create(tmp_path / "b", 4.0, 1e-6) if with_file else None  # not one round more than planned
+    ledger = Ledger(file=budget) if budget else None
+    stopped_after(tmp_path / "c", stop, budget)
+    seen = []
+    done = model(tmp_path / "c", ledger=ledger, callbacks=[lambda info: seen.append(info.sweep)]).fit(CORPUS)
+    assert len(seen) == 12 - stop
+    assert done.guarantee_.epsilon == pytest.approx(model(None).fit(CORPUS).guarantee_.epsilon, rel=1e-9)
+    assert "interrupted" not in " ".join(done.guarantee_.reasons)
+
+
+@pytest.mark.parametrize("with_file", [True, False])
+def test_what_was_paid_for_and_not_drawn_is_there_only_once(tmp_path, with_file):
+    """Resumed after a stop, then killed: the rounds that were left may have been drawn, so they are charged again."""
+    budget = BudgetFile.create(tmp_path / "b", 100.0, 1e-6) if with_file else None
+    stopped_after(tmp_path / "c", 6, budget)
+    stopped(tmp_path / "c", 1, budget)  # draws round 7, which was paid for, and dies
+    done = model(tmp_path / "c", ledger=Ledger(file=budget) if budget else None).fit(CORPUS)
+    told = [Entry.from_json(entry) for entry in done.release().ledger]
+    assert rounds_of(told) == 8 + 4 + 2  # two stages, a whole one from round 7 on, and the rest
 
 
 # --- one process at a time, and nothing lost at the end --------------------------------------------------------------

@@ -1,14 +1,20 @@
 """A long private fit that outlives its process, and tells the truth about what it has spent.
 
-The plan is charged in stages. A stage is a few rounds: what they cost is charged, and noted here, before the first of
-them draws noise; when the last is done the state is saved. So after ``kill -9`` at any moment everything that was drawn
-has been charged. A resumed run goes on from the last saved state with a fresh key, and charges the stage that it
-repeats a second time: the same rounds under new noise are new releases (and under the old noise they would give the
-data away). Restoring a checkpoint never gives budget back, because what was spent is not its to keep: the budget file
-has it. Without a budget file the note in the folder is all there is, and a copied folder would forget.
+The plan is charged in stages (``models/payment.py``). A stage is a few rounds: what they cost is charged, and noted,
+before the first of them draws noise; when the last is done the state is saved. So after ``kill -9`` at any moment
+everything that was drawn has been charged. A resumed run goes on from the last saved state with a fresh key, and
+charges the stage that it repeats a second time: the same rounds under new noise are new releases (and under the old
+noise they would give the data away). After a stop that was asked for (Ctrl-C) nothing is repeated: the state is saved
+after the round that was being worked on, and the rounds that were paid for and not drawn are still there, once.
 
-The folder holds private state (every token and its topic): its files are for their owner's eyes only, and a fit that
-ends removes it. One process uses it at a time.
+**What was spent** is kept where it was charged. With a budget file, each charge carries the run's id, and the run
+accounts from the file: a copied folder or an old backup of it cannot hide a charge. Without one, the notes in the
+folder are all there is, and a copied folder would forget. A saved state is bound to the charges that it stands on, by
+their number and digest, and is refused where they are missing or others.
+
+The folder holds functions of what was released and a fingerprint of the documents; `SubsampledLDA` and `HybridLDA`,
+which keep topics from round to round, also save every token and its topic. Its files are for their owner's eyes only,
+and a fit that ends removes it. One process uses it at a time.
 """
 
 from __future__ import annotations
@@ -20,18 +26,18 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 
-from discreet._errors import DiscreetError, InputError
+from discreet._errors import InputError
 from discreet._files import BINARY, sync_folder, try_lock
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
-from discreet.privacy.events import Entry, Event
-from discreet.privacy.ledger import Ledger, Reservation
+from discreet.privacy.budget import BudgetFile
+from discreet.privacy.events import Entry
+from discreet.privacy.ledger import Ledger, new_run
 
 RUN, SPENT, STATE, NEW, LOCK = "run.json", "spent.jsonl", "state.npz", "new", "lock"
 
@@ -40,7 +46,13 @@ _HELD: dict[Path, int] = {}
 
 _WAITING: ContextVar[list[Checkpoint] | None] = ContextVar("_WAITING", default=None)
 
-NOTICE = "private: tokens and topics of a fit that is not done. Never publish or copy; the fit removes it at its end."
+NOTICE = (
+    "private: the state of a fit that is not done, and a fingerprint of its documents. Never publish or copy; the fit "
+    "removes it at its end."
+)
+
+STANDS_ON = "stands_on"
+"""In a saved state: the number of charges that it stands on, and their digest."""
 
 
 def fingerprint(corpus: Corpus, groups: AnyArray | None, **facts: Any) -> str:
@@ -69,14 +81,17 @@ def kept_until_safe() -> Iterator[None]:
 
 
 class Checkpoint:
-    """The state of one run in ``folder``, made when there is none. ``run`` is its `fingerprint`."""
+    """The state of one run in ``folder``, made when there is none. ``run`` is its `fingerprint`; ``file`` pays."""
 
-    def __init__(self, folder: str | os.PathLike[str], run: str) -> None:
-        self.folder = Path(folder)
-        self.resumed = False
+    def __init__(self, folder: str | os.PathLike[str], run: str, file: BudgetFile | None = None) -> None:
+        self.folder, self._file = Path(folder), file
+        self.id = new_run()
+        """What the charges of this run are found by in the budget file."""
         self.state: dict[str, AnyArray] = {}
-        self.spent: tuple[Entry, ...] = ()
-        """What this run has been charged, stages that were repeated twice."""
+        self.charges: tuple[tuple[Entry, ...], ...] = ()
+        """What this run has been charged, stages that were repeated twice. An empty one says that it was resumed."""
+        self.untouched = False
+        """Whether nothing was charged since the state was saved: then what it had paid for was not drawn."""
         try:
             self.folder.mkdir(mode=0o700)
         except FileExistsError:
@@ -88,7 +103,7 @@ class Checkpoint:
                 f"there is no folder {self.folder.parent} to put a checkpoint in. Make it first."
             ) from None
         self._hold()
-        self.write(RUN, json.dumps({"notice": NOTICE, "run": run}).encode())
+        self.write(RUN, json.dumps({"notice": NOTICE, "run": run, "id": self.id}).encode())
         sync_folder(self.folder.absolute().parent)
 
     def _hold(self) -> None:
@@ -104,43 +119,74 @@ class Checkpoint:
             )
         _HELD[folder] = descriptor
 
+    @property
+    def spent(self) -> tuple[Entry, ...]:
+        """All charges together."""
+        return tuple(entry for charge in self.charges for entry in charge)
+
     def _open(self, run: str) -> None:
         try:
-            found = json.loads((self.folder / RUN).read_bytes())["run"]
+            found = json.loads((self.folder / RUN).read_bytes())
+            known, self.id = found["run"], str(found["id"])
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(
                 f"{self.folder} exists and is not a checkpoint. Name a folder that is not there yet, or an earlier "
                 "run's checkpoint."
             ) from None
-        if found != run:
+        if known != run:
             raise InputError(
                 f"the checkpoint in {self.folder} is of another run: other documents, parameters or budget. Resume it "
                 "with what it was begun with, or name another folder. (What that run spent stays spent.)"
             )
         self._hold()
-        if (self.folder / SPENT).exists():
-            *lines, torn = (self.folder / SPENT).read_bytes().split(b"\n")
-            if torn:  # its noise was never drawn
-                os.truncate(self.folder / SPENT, (self.folder / SPENT).stat().st_size - len(torn))
-            self.spent = tuple(Entry.from_json(entry) for line in lines for entry in json.loads(line))
+        self.charges = self._noted() if self._file is None else self._charged(self._file)
         if (self.folder / STATE).exists():
             with np.load(self.folder / STATE, allow_pickle=False) as arrays:
                 self.state = dict(arrays)
-        self.resumed = bool(self.spent)
+            n, digest = self.state.pop(STANDS_ON).tolist()
+            if digest != _digest(self.charges[: int(n)]):
+                raise InputError(
+                    f"the state in {self.folder} was saved after charges that are no longer noted: {SPENT} or the "
+                    "budget file is an older copy, was edited, or is missing. What the run has spent is unknown, so it "
+                    "cannot go on. Restore the missing file, or begin anew in another folder."
+                )
+            self.untouched = len(self.charges) == int(n)
+
+    def _noted(self) -> tuple[tuple[Entry, ...], ...]:
+        path = self.folder / SPENT
+        if not path.exists():
+            return ()
+        *lines, torn = path.read_bytes().split(b"\n")
+        if torn:  # its noise was never drawn
+            os.truncate(path, path.stat().st_size - len(torn))
+        return tuple(tuple(Entry.from_json(entry) for entry in json.loads(line)) for line in lines)
+
+    def _charged(self, file: BudgetFile) -> tuple[tuple[Entry, ...], ...]:
+        return tuple(charge.entries for charge in file.charges() if charge.run == self.id)
 
     def note(self, entries: Iterable[Entry]) -> None:
-        """On disk when this returns; then the noise may be drawn."""
+        """These were charged. On disk when this returns (a budget file has them already); then noise may be drawn."""
         entries = tuple(entries)
-        with open(self.folder / SPENT, "a", encoding="utf-8", opener=_private) as file:
-            file.write(json.dumps([entry.to_json() for entry in entries]) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        sync_folder(self.folder)
-        self.spent = (*self.spent, *entries)
+        if self._file is None:
+            with open(self.folder / SPENT, "a", encoding="utf-8", opener=_private) as file:
+                file.write(json.dumps([entry.to_json() for entry in entries]) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            sync_folder(self.folder)
+        self.charges = (*self.charges, entries)
+
+    def begin_again(self) -> None:
+        """Before a resumed run draws what was paid for earlier: whoever resumes from the same state later must know."""
+        if self._file is not None:
+            self._file.mark(run=self.id)
+        self.note(())
+        self.untouched = False
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the state, completely or not at all."""
-        self._replace(STATE, lambda file: np.savez(file, **state))
+        stands_on = np.array([str(len(self.charges)), _digest(self.charges)])
+        arrays: dict[str, Any] = {**state, STANDS_ON: stands_on}
+        self._replace(STATE, lambda file: np.savez(file, **arrays))
 
     def account(
         self, plan: Sequence[Entry], elsewhere: Sequence[Entry], delta: float, ledger: Ledger
@@ -150,7 +196,7 @@ class Checkpoint:
 
         twice = sum(entry.count for entry in self.spent) - sum(entry.count for entry in plan)
         reasons = []
-        if self.resumed and twice > 0:
+        if twice > 0:
             reasons.append(f"interrupted and resumed: {twice} releases were charged a second time")
         if ledger.file is None:
             reasons.append("the checkpoint was not copied, nor restored from a backup")
@@ -216,7 +262,8 @@ def open_checkpoint(
             "Ledger(file=BudgetFile(...)), or leave ledger out."
         )
     facts |= {**model._planned_parameters(), "seed": model.random_state, "budget": file and file.identity}
-    return Checkpoint(model.checkpoint, fingerprint(corpus, groups, **facts, plan=[e.to_json() for e in plan]))
+    run = fingerprint(corpus, groups, **facts, plan=[e.to_json() for e in plan])
+    return Checkpoint(model.checkpoint, run, file)
 
 
 def reopened(ledger: Ledger, spent: Sequence[Entry]) -> Ledger:
@@ -229,72 +276,9 @@ def reopened(ledger: Ledger, spent: Sequence[Entry]) -> Ledger:
     return again
 
 
-class Payment:
-    """Who pays for the rounds: the ledger, the whole plan at once, or stage by stage where there is a checkpoint.
-
-    ``before`` is released ahead of the first round. ``owed`` was released elsewhere and is charged here too.
-    """
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        before: Sequence[Entry],
-        rounds: Sequence[Event],
-        *,
-        owed: Sequence[Entry] = (),
-        checkpoint: Checkpoint | None = None,
-        every: int = 1,
-        label: str = "",
-    ) -> None:
-        self._ledger, self._rounds, self._checkpoint, self._every = ledger, rounds, checkpoint, every
-        self._label = label
-        self.reservation = Reservation(())
-        if checkpoint is None:
-            self.done, self._paid = 0, len(rounds)
-            self._charge((*before, *self._entries(0, len(rounds)), *owed))
-            return
-        self.done = self._paid = int(checkpoint.state.get("round", 0))
-        first = () if self.done else tuple(before)
-        owed = () if checkpoint.spent else tuple(owed)
-        try:
-            ledger.would_take((*owed, *first, *self._entries(self.done, len(rounds))))  # rather now than half-way
-        except DiscreetError:
-            if not checkpoint.spent:
-                checkpoint.remove()
-            raise
-        if owed:
-            ledger.reserve(owed)
-        self._pay(first, owed)
-
-    def open_round(self, number: int, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Before round ``number``: at the start of a stage, save the state, then pay for the stage."""
-        if number > self._paid and self._checkpoint is not None:
-            self._checkpoint.save({**state(), "round": number - 1})
-            self._pay()
-
-    def settle(self) -> None:
-        """After the last round: one that ended early is charged for all, since whether it would was open."""
-        if self._paid < len(self._rounds):
-            assert self._checkpoint is not None
-            rest = self._entries(self._paid, len(self._rounds))
-            self._charge(rest)
-            self._checkpoint.note(rest)
-            self._paid = len(self._rounds)
-
-    def _pay(self, before: tuple[Entry, ...] = (), owed: tuple[Entry, ...] = ()) -> None:
-        assert self._checkpoint is not None
-        last = min(self._paid + self._every, len(self._rounds))
-        entries = (*before, *self._entries(self._paid, last))
-        self._charge(entries)  # [stage] charged, then noted, and only then drawn
-        self._checkpoint.note((*owed, *entries))
-        self._paid = last
-
-    def _charge(self, entries: tuple[Entry, ...]) -> None:
-        self._ledger.extend(self.reservation, entries)
-
-    def _entries(self, first: int, last: int) -> tuple[Entry, ...]:
-        return tuple(Entry(event, len(list(same)), self._label) for event, same in groupby(self._rounds[first:last]))
-
-
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+def _digest(charges: Sequence[Sequence[Entry]]) -> str:
+    return hashlib.sha256(json.dumps([[e.to_json() for e in charge] for charge in charges]).encode()).hexdigest()

@@ -187,7 +187,7 @@ class HybridLDA(TopicModel):
         key = Key.open(self.random_state)
         checkpoint = open_checkpoint(self, corpus, None, plan.entries)
         if checkpoint is not None and checkpoint.spent:
-            key = key.renewed(len(checkpoint.spent))
+            key = key.renewed(len(checkpoint.charges))
             ledger = reopened(ledger, checkpoint.spent)
         engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)
         payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn

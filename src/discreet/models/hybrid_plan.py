@@ -9,7 +9,8 @@ from typing import Any
 
 from discreet._errors import InputError
 from discreet._random import Key
-from discreet.models.checkpoint import Checkpoint, Payment
+from discreet.models.checkpoint import Checkpoint
+from discreet.models.payment import Payment
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import bounded_range, discrete_laplace
 from discreet.privacy.events import BoundedRangeDraw, DiscreteLaplacePair, Entry, PureRelease
@@ -131,10 +132,12 @@ class HybridPayment(Payment):
     def __init__(self, ledger: Ledger, plan: HybridPlan, checkpoint: Checkpoint | None, every: int) -> None:
         self.plan = plan
         self.releases, self.draws = Reservation(()), Reservation(())
-        super().__init__(ledger, (), [plan.draw] * plan.n_sweeps, checkpoint=checkpoint, every=every)
+        super().__init__(
+            ledger, (), [plan.draw] * plan.n_sweeps, checkpoint=checkpoint, every=every, method="HybridLDA"
+        )
 
-    def _charge(self, entries: tuple[Entry, ...]) -> None:
-        for entry in self._ledger.reserve(entries).plan:
+    def _take(self, entries: tuple[Entry, ...]) -> None:
+        for entry in entries:
             (self.draws if entry.event == self.plan.draw else self.releases).add(Reservation((entry,)))
 
     def _entries(self, first: int, last: int) -> tuple[Entry, ...]:

@@ -15,8 +15,8 @@ from discreet.engines.rounds import RoundEngine
 from discreet.kernels.slots import aligned
 from discreet.mechanisms.release import release_sum
 from discreet.models import shrink
-from discreet.models.checkpoint import Payment
 from discreet.models.loop import Measures
+from discreet.models.payment import Payment
 from discreet.models.private_plan import SIZES, Plan
 from discreet.models.promise import units_in_words, warn_of_delta
 from discreet.models.shrink import Average

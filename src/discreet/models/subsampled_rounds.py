@@ -18,8 +18,8 @@ from discreet.engines.kept import KeptTopicsEngine
 from discreet.evaluation import completion_perplexity
 from discreet.kernels.slots import aligned
 from discreet.mechanisms.release import release_sum
-from discreet.models.checkpoint import Payment
 from discreet.models.loop import Measures
+from discreet.models.payment import Payment
 from discreet.models.private_plan import FINEST, SCALE, STEPS
 from discreet.models.subsampling import Converged, frequent_cells
 from discreet.privacy.calibrate import gaussian

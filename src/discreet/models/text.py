@@ -141,7 +141,7 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
     key, ledger, before = Key.open(model.random_state), vectorizer.ledger, checkpoint.spent
     assert ledger is not None
     if before:
-        key = key.renewed(len(before))
+        key = key.renewed(len(checkpoint.charges))
         if ledger.file is None:
             ledger.reserve(before)  # by the process that is gone
     kept = checkpoint.folder / WORDS
@@ -149,7 +149,7 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
         cost = VocabularyCost(before, ledger, key.seeded)
         return selected_with(cost, corpus.restrict(json.loads(kept.read_bytes())))
     try:
-        selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note)
+        selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note, run=checkpoint.id)
     except DiscreetError:
         if not before or checkpoint.spent != before:  # nothing was spent, or no word stood out: this run is over
             checkpoint.remove()

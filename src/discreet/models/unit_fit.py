@@ -14,12 +14,13 @@ from typing import Any
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
-from discreet.models.checkpoint import Checkpoint, Payment, open_checkpoint, reopened
+from discreet.models.checkpoint import Checkpoint, open_checkpoint, reopened
+from discreet.models.payment import Payment
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.promise import open_ledger, proven
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.guarantee import Unit
-from discreet.privacy.ledger import Reservation
+from discreet.privacy.ledger import Reservation, new_run
 
 
 class UnitFit:
@@ -50,7 +51,7 @@ class UnitFit:
         """Open the model's checkpoint, if it has one. A run that goes on has a fresh key, and knows what was spent."""
         self._checkpoint = open_checkpoint(self._model, self._corpus, self.groups, plan, **facts)
         if self._checkpoint is not None and self._checkpoint.spent:
-            self.key = self.key.renewed(len(self._checkpoint.spent))
+            self.key = self.key.renewed(len(self._checkpoint.charges))
             self.ledger = reopened(self.ledger, self._checkpoint.spent)
 
     def pay(self, before: Sequence[Entry], rounds: Sequence[Event], label: str) -> Payment:
@@ -64,11 +65,13 @@ class UnitFit:
             checkpoint=self._checkpoint,
             every=self._model.checkpoint_every,
             label=label,
+            method=type(self._model).__name__,
         )
 
     def reserve(self, plan: Sequence[Entry]) -> Reservation:
         """All at once, for a fit that cannot be resumed."""
-        return self.ledger.reserve((*plan, *self._words.owed(self.ledger)))
+        entries = (*plan, *self._words.owed(self.ledger))
+        return self.ledger.reserve(entries, run=new_run(), method=type(self._model).__name__)
 
     def end(self, plan: Sequence[Entry], epsilon: float, *assumptions: str) -> None:
         """Hand the ledger, this fit's part of it and the guarantee to the model; then the checkpoint may go."""

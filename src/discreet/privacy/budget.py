@@ -171,6 +171,10 @@ class BudgetFile:
         """Charge ``count`` times ``event``, or raise and change nothing. On disk when it returns."""
         return self.reserve([Entry(event, count, label)])
 
+    def mark(self, *, run: str) -> None:
+        """A line of ``run`` that charges nothing: it was resumed, and draws what it has been charged for earlier."""
+        self._append((), run, None)
+
     def reserve(self, plan: Sequence[Entry], *, run: str | None = None, method: str | None = None) -> Reservation:
         """Charge a whole plan as one line, or raise and change nothing. On disk when it returns.
 
@@ -178,9 +182,14 @@ class BudgetFile:
         """
         entries = tuple(plan)
         Ledger(unit=self.unit, relation=self.relation).fits(entries)  # what is wrong with the plan itself needs no lock
+        self._append(entries, run, method)
+        return Reservation(entries)
+
+    def _append(self, entries: tuple[Entry, ...], run: str | None, method: str | None) -> None:
         with self._locked(writing=True) as descriptor:
             _, charges, content = self._read(descriptor)
-            self.ledger_of(charges).fits(entries)
+            if entries:
+                self.ledger_of(charges).fits(entries)
             line = {
                 "date": _today(),
                 "by": _who(),
@@ -193,7 +202,6 @@ class BudgetFile:
             self._still_there(descriptor)
             remember(self.identity, Mark.of(content))
             self._advance_counter(content)
-        return Reservation(entries)
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
