@@ -95,8 +95,8 @@ def test_short_documents_change_nothing(drawn):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": (1, 2)}, "three positive numbers"),
-        ({"split": (1, 0, 2)}, "three positive numbers"),
+        ({"split": (1, 2)}, "three numbers"),
+        ({"split": (1, 0, 2)}, "three numbers"),
         ({"alpha0": 0}, "alpha0"),
         ({"decomposition": "magic"}, "decomposition"),
         ({"n_topics": 201}, "n_topics"),

@@ -54,7 +54,7 @@ def fit(drawn, **options):
 @pytest.mark.parametrize("constants", ["appendix", "text"])
 @pytest.mark.parametrize("configuration", ALL)
 def test_without_much_noise_each_gives_the_topics(drawn, configuration, constants):
-    model = fit(drawn, configuration=configuration, constants=constants, epsilon=1e9)
+    model = fit(drawn, configuration=configuration, constants=constants, epsilon=1e6)
     assert match_topics(drawn[1], model.components_).distances.max() < 0.1
     assert_allclose(np.sort(model.alpha_)[::-1], ALPHA, atol=0.05)
     assert_allclose(model.components_.sum(axis=1), 1)

@@ -16,6 +16,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
+from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
 from discreet.models.release import Release
 from discreet.privacy import Guarantee
 from discreet.privacy.events import Entry
@@ -221,12 +222,12 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
 
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
-    """One positive number a topic."""
+    """One number for each topic, within `bounds.PRIOR`."""
     given = numbers(alpha, "alpha")
-    wanted = f"alpha must be a positive number or one for each of {n_topics} topics"
+    wanted = f"alpha must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n_topics} topics"
     if given.shape not in ((), (n_topics,)):
         raise InputError(f"{wanted}; found shape {given.shape}.")
-    bad = ~(np.isfinite(given) & (given > 0))
+    bad = ~((given >= LEAST_PRIOR) & (given <= MOST_PRIOR))
     if bad.any():
         raise InputError(f"{wanted}; found {given[bad].flat[0]}.")
     return np.array(np.broadcast_to(given, n_topics))

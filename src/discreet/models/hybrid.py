@@ -17,10 +17,10 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.mechanisms.release import release_sum
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
+from discreet.models.bounds import EPSILON, PRIOR
 from discreet.models.checkpoint import open_checkpoint, reopened
 from discreet.models.hybrid_plan import (
     LARGEST_INHERENT,
-    SMALLEST_PRIOR,
     HybridPayment,
     HybridPlan,
     clip_for,
@@ -109,12 +109,12 @@ class HybridLDA(TopicModel):
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="neither"), None],
+        "epsilon": [EPSILON, None],
         "delta": [Interval(Real, 0, 1, closed="left")],
-        "epsilon_laplace": [Interval(Real, 0, None, closed="neither"), None],
+        "epsilon_laplace": [EPSILON, None],
         "epsilon_inherent": [Interval(Real, 0, LARGEST_INHERENT, closed="right"), None],
-        "alpha": [Interval(Real, SMALLEST_PRIOR, None, closed="left"), "array-like"],
-        "beta": [Interval(Real, SMALLEST_PRIOR, 1e6, closed="both")],
+        "alpha": [PRIOR, "array-like"],  # [priors] an array is held to the same range by `broadcast_alpha`
+        "beta": [PRIOR],
         "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
         "n_average": [Interval(Integral, 1, None, closed="left")],
         "as_published": ["boolean"],
@@ -169,8 +169,6 @@ class HybridLDA(TopicModel):
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         if self.as_published:
             return self._fit_as_published(X, alpha)
-        if alpha.min() < SMALLEST_PRIOR:
-            raise InputError(f"alpha must be at least {SMALLEST_PRIOR:g} for each topic; found {alpha.min():g}.")
         plan = HybridPlan.make(
             Budget(float(self.epsilon), float(self.delta)) if self.epsilon is not None else None,
             float(self.delta),

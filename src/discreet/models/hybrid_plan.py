@@ -21,8 +21,7 @@ DRAW_SHARE = 0.9
 """Of ``epsilon``, for the draws by themselves; noise gets what is then left. On KOS more than 0.5 or 0.7 was better."""
 
 LARGEST_INHERENT = 64.0
-SMALLEST_PRIOR = 1e-6
-"""Within these no product of a draw underflows in float32."""
+"""Up to here, and with priors within `bounds.PRIOR`, every product of a draw is a normal float32."""
 
 EXAMPLE = 100
 """Words of the document whose protection is told beside that of a word."""

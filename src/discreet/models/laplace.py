@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 from sklearn.utils._param_validation import Interval
@@ -12,6 +12,7 @@ from discreet._errors import WouldLeak
 from discreet._random import Key
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
+from discreet.models.bounds import EPSILON, PRIOR
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy.guarantee import Observer
@@ -65,10 +66,10 @@ class LaplaceLDA(TopicModel):
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [EPSILON],
         "every_sweep": ["boolean"],
-        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "beta": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [PRIOR, "array-like"],
+        "beta": [PRIOR],
         "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
         "as_published": ["boolean"],
         "ledger": [Ledger, None],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.kernels.counts import beta_statistics, log_likelihood
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes, numbers
+from discreet.models.bounds import MOST_PRIOR, PRIOR
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
@@ -93,8 +94,8 @@ class LDA(TopicModel):
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "beta": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [PRIOR, "array-like"],
+        "beta": [PRIOR],
         "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
         "n_average": [Interval(Integral, 1, None, closed="left")],
         "learn_alpha": ["boolean"],
@@ -292,10 +293,11 @@ class _Training:
         if isinstance(given, Mapping):
             return _prior_from_words(given, corpus, shape)
         prior = numbers(given, "word_prior")
-        if prior.shape != shape or not np.isfinite(prior).all() or (prior < 0).any():
+        if prior.shape != shape or not ((prior >= 0) & (prior <= MOST_PRIOR)).all():
             raise InputError(
-                f"word_prior must hold finite weights of at least 0, one for each of {shape[0]} topics and {shape[1]} "
-                f"words; found shape {prior.shape}, smallest {prior.min(initial=0)}."
+                f"word_prior must hold weights from 0 to {MOST_PRIOR:g}, one for each of {shape[0]} topics and "
+                f"{shape[1]} words; found shape {prior.shape}, from {prior.min(initial=0):g} "
+                f"to {prior.max(initial=0):g}."
             )
         return prior
 
@@ -311,8 +313,8 @@ def _prior_from_words(given: Mapping[Any, Any], corpus: Corpus, shape: tuple[int
         for word, weight in weights.items():
             if word not in column:
                 raise InputError(f"word_prior names {word!r}, which is not in the vocabulary.")
-            if not (isinstance(weight, int | float | np.number) and 0 <= float(weight) < np.inf):
-                raise InputError(f"word_prior gives {word!r} the weight {weight!r}; weights are at least 0.")
+            if not (isinstance(weight, int | float | np.number) and 0 <= float(weight) <= MOST_PRIOR):
+                raise InputError(f"word_prior gives {word!r} the weight {weight!r}; weights are 0 to {MOST_PRIOR:g}.")
             prior[int(topic), column[word]] = weight
     return prior
 

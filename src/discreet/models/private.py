@@ -14,6 +14,7 @@ from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS, RoundEngine
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models import shrink
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
+from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_plan import Plan
 from discreet.models.private_rounds import Rounds
@@ -81,14 +82,14 @@ class PrivateLDA(TopicModel):
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "n_units": [Interval(Integral, 1, None, closed="left"), None],
+        "epsilon": [EPSILON],
+        "delta": [DELTA],
+        "alpha": [PRIOR, "array-like"],
+        "n_units": [N_UNITS, None],
         "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
-        "sampling_rate": [Interval(Real, 0, 1, closed="right")],
+        "sampling_rate": [RATE],
         "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
-        "clip": [Interval(Real, 0, None, closed="neither"), None],
+        "clip": [CLIP, None],
         "word_power": [Interval(Real, -1, 0, closed="both")],
         "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
         "ledger": [Ledger, None],

@@ -15,7 +15,9 @@ from discreet._random import Key
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.moments import MomentEngine
+from discreet.engines.rounds import LARGEST_UNIT
 from discreet.models.base import TopicModel, check_sizes, numbers
+from discreet.models.bounds import DELTA, EPSILON, PRIOR
 from discreet.models.promise import units_in_words, warn_of_delta
 from discreet.models.spectral_choice import Candidate
 from discreet.models.spectral_configurations import check_configuration, fit_configuration
@@ -128,15 +130,15 @@ class SpectralLDA(TopicModel):
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
-        "alpha0": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="neither"), None],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "alpha0": [PRIOR],
+        "epsilon": [EPSILON, None],
+        "delta": [DELTA],
         "split": ["array-like"],
-        "clip": [Interval(Real, 0, None, closed="neither")],
+        "clip": [Interval(Real, 1e-3, 1e3, closed="both")],
         "word_power": [Interval(Real, -1, 0, closed="both")],
         "decomposition": [StrOptions({"power", "simultaneous"})],
         "fewer_topics": ["boolean"],
-        "max_tokens": [Interval(Integral, 3, None, closed="left")],
+        "max_tokens": [Interval(Integral, 3, LARGEST_UNIT, closed="both")],
         "configuration": [Options(Integral, {1, 2, 3, 4}), StrOptions({"choose"}), None],
         "constants": [StrOptions({"appendix", "text", "right"})],
         "edge_split": ["array-like", None],
@@ -189,8 +191,10 @@ class SpectralLDA(TopicModel):
         """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         split = numbers(self.split, "split")
-        if split.shape != (3,) or not (np.isfinite(split) & (split > 0)).all():
-            raise InputError(f"split must be three positive numbers, for the three moments; found {self.split!r}.")
+        if split.shape != (3,) or not ((split >= 1e-3) & (split <= 1e3)).all():
+            raise InputError(
+                f"split must be three numbers from 0.001 to 1000, for the three moments; found {self.split!r}."
+            )
         if self.configuration is not None:
             check_configuration(self, groups)
         corpus = self._read(X, reset=True)

@@ -80,6 +80,10 @@ class Plan:
         )
         (entry,) = last.plan
         assert isinstance(entry.event, DiscreteGaussianRelease)
+        if min(event.sensitivity for event in (*found.values(), entry.event)) < 2:  # a histogram needs √2
+            raise InputError(
+                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
+            )
         return cls(**found, third=entry.event, epsilon=last.epsilon)
 
     @property

@@ -16,6 +16,7 @@ from discreet.engines.kept import KeptTopicsEngine
 from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS
 from discreet.engines.threads import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
+from discreet.models.bounds import CLIP, DELTA, EPSILON, PRIOR, RATE
 from discreet.models.checkpoint import fingerprint
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.subsampled_rounds import Plan, Rounds
@@ -125,14 +126,14 @@ class SubsampledLDA(TopicModel):
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "beta": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [EPSILON],
+        "delta": [DELTA],
+        "alpha": [PRIOR, "array-like"],
+        "beta": [PRIOR],
         "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
-        "sampling_rate": [Interval(Real, 0, 1, closed="right")],
+        "sampling_rate": [RATE],
         "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
-        "clip": [Interval(Real, 0, None, closed="neither")],
+        "clip": [CLIP],
         "adaptive": ["boolean"],
         "boost": [Interval(Real, 1, None, closed="left")],
         "frequent_share": [Interval(Real, 0, 1, closed="right")],
@@ -141,7 +142,7 @@ class SubsampledLDA(TopicModel):
         "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
         "as_published": ["boolean"],
         "order": [Interval(Integral, 2, 1000, closed="both")],
-        "round_epsilon": [Interval(Real, 0, None, closed="neither"), None],
+        "round_epsilon": [EPSILON, None],
         "max_count": [Interval(Real, 0, None, closed="neither"), None],
         "noise": [StrOptions({"token", "iteration"})],
         "ledger": [Ledger, None],

@@ -13,11 +13,12 @@ from sklearn.utils._param_validation import Interval
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
-from discreet.engines.rounds import LARGEST_UNIT
+from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS
 from discreet.engines.threads import MAX_TOPICS
 from discreet.engines.variational import VariationalEngine
 from discreet.models import shrink
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
+from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_plan import Plan
 from discreet.models.unit_fit import UnitFit
@@ -121,21 +122,21 @@ class VariationalLDA(TopicModel):
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="neither"), None],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "n_units": [Interval(Integral, 1, None, closed="left"), None],
+        "epsilon": [EPSILON, None],
+        "delta": [DELTA],
+        "alpha": [PRIOR, "array-like"],
+        "beta": [PRIOR],
+        "n_units": [N_UNITS, None],
         "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
-        "sampling_rate": [Interval(Real, 0, 1, closed="right")],
-        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "clip": [Interval(Real, 0, None, closed="neither"), None],
-        "learning_offset": [Interval(Real, 1, None, closed="left")],
+        "sampling_rate": [RATE],
+        "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
+        "clip": [CLIP, None],
+        "learning_offset": [Interval(Real, 1, 1e9, closed="both")],
         "learning_decay": [Interval(Real, 0, 1, closed="right")],
         "word_power": [Interval(Real, -1, 0, closed="both")],
         "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
         "plain": ["boolean"],
-        "noise_multiplier": [Interval(Real, 0, None, closed="neither"), None],
+        "noise_multiplier": [Interval(Real, 1e-3, 1e6, closed="both"), None],
         "ledger": [Ledger, None],
         "checkpoint": [str, os.PathLike, None],
         "checkpoint_every": [Interval(Integral, 1, None, closed="left")],

@@ -20,6 +20,7 @@ from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.text import CorpusBuilder
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
+from discreet.models.bounds import DELTA, EPSILON
 from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.promise import open_ledger, proven
 from discreet.privacy import Guarantee
@@ -67,12 +68,12 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints = {
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "epsilon": [EPSILON],
+        "delta": [DELTA],
         "max_tokens_per_unit": [Interval(Integral, 1, 1_000_000, closed="both")],
         "method": [StrOptions({"rounds", "plain"})],
         "max_words": [Interval(Integral, 1, None, closed="left"), None],
-        "share": [Interval(Real, 0, 1, closed="right")],
+        "share": [Interval(Real, 1e-6, 1, closed="both")],
         "token_pattern": [str],
         "lowercase": ["boolean"],
         "stop_words": [StrOptions({"english"}), "array-like", set, frozenset, None],
