@@ -83,11 +83,11 @@ GROUPS = {
     "too few": (["a"] * 39, "exactly one user id"),
     "too many": (["a"] * 41, "exactly one user id"),
     "a table": (np.ones((40, 2)), "exactly one user id"),
-    "missing": ([None] + ["a"] * 39, "missing or blank"),
-    "not a number": ([nan] + ["a"] * 39, "missing or blank"),
-    "not a number among numbers": (np.r_[nan, np.arange(39)], "missing or blank"),
-    "blank": ([" "] + ["a"] * 39, "missing or blank"),
-    "no time": (np.array(["NaT"] + ["2020-01-01"] * 39, "M8[D]"), "missing or blank"),
+    "missing": ([None] + ["a"] * 39, "row 0 .* user id is missing"),
+    "not a number": ([nan] + ["a"] * 39, "row 0 .* user id is missing"),
+    "not a number among numbers": (np.r_[nan, np.arange(39)], "row 0 .* user id is missing"),
+    "blank": ([" "] + ["a"] * 39, "row 0 .* user id is missing"),
+    "no time": (np.array(["NaT"] + ["2020-01-01"] * 39, "M8[D]"), "row 0 .* user id is missing"),
 }
 
 
@@ -97,7 +97,7 @@ def test_groups_that_cannot_be_used(corpus, name):
     ledger = Ledger(Budget(5.0, 1e-5), unit="user")
     with drawn() as noise, pytest.raises(InputError, match=message) as error:
         tiny(ledger=ledger).fit(corpus, groups=groups)
-    assert not re.search(r"\d", str(error.value))  # no number of documents
+    assert not re.search(r"\d", str(error.value).replace("row 0", ""))  # no number of documents
     assert (ledger.entries, noise.call_count) == ((), 0)
 
 

@@ -171,9 +171,9 @@ def test_bad_tables(tmp_path, name):
 @pytest.mark.parametrize(
     ("row", "options", "expected"),
     [
-        ('"who": null', {"group": "who"}, "line 2: the group (column 'who') is missing"),
+        ('"who": null', {"group": "who"}, "line 2: column 'who': the user id is missing (found None)"),
         ('"who": ""', {"collection": "who"}, "line 2: the collection (column 'who') is missing"),
-        ('"who": 1.5', {"group": "who"}, "line 2: a group must be a string or a whole number; found 1.5"),
+        ('"who": 1.5', {"group": "who"}, "line 2: column 'who': a user id (group) must be a string or a whole"),
         ('"who": [1]', {"label": "who"}, "line 2: a label must be a string or a whole number"),
         ('"who": "b"', {"group": "whom"}, "no column 'whom'; its columns are 'text', 'who'. Did you mean 'who'"),
     ],

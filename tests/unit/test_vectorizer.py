@@ -219,7 +219,7 @@ def test_one_document_must_not_decide_what_others_are_left_with():
 
 
 @pytest.mark.parametrize(
-    ("groups", "message"), [(USERS[:-1], "exactly one user id"), ([None, *USERS[1:]], "missing or blank")]
+    ("groups", "message"), [(USERS[:-1], "exactly one user id"), ([None, *USERS[1:]], "user id is missing")]
 )
 def test_groups_that_cannot_be_used(groups, message):
     ledger = Ledger(Budget(5.0, 1e-5), unit="user")

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from discreet._errors import InputError
 from discreet._types import AnyArray, Int32Array, IntArray
+from discreet.corpus.ids import user_ids
 from discreet.corpus.tokenizer import Tokenizer
 
 _LARGEST_COUNT = 2**31 - 1
@@ -38,7 +39,7 @@ class Corpus:
     offsets: IntArray
     vocabulary: tuple[str, ...]
     groups: AnyArray | None = None
-    """One user id per document (integers or strings), for user-level privacy."""
+    """One user id per document (integers or strings, see ``ids.py``), for user-level privacy."""
     collections: AnyArray | None = None
     """One collection name per document, for cross-collection models."""
     labels: AnyArray | None = None
@@ -82,13 +83,13 @@ class Corpus:
         for name in ("groups", "collections", "labels"):
             given = getattr(self, name)
             if given is not None:
-                column = np.asarray(given)
+                column = user_ids(given) if name == "groups" else np.array(given)
                 if column.shape != (self.n_documents,):
                     raise InputError(
                         f"{name} must hold one value for each of {self.n_documents:,} documents; found shape "
                         f"{column.shape}."
                     )
-                object.__setattr__(self, name, _frozen(column.copy()))
+                object.__setattr__(self, name, _frozen(column))
 
     # --- sizes ------------------------------------------------------------------------------------------------------
 

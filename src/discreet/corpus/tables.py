@@ -20,6 +20,7 @@ from discreet.corpus._files import (
     text_lines,
 )
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.ids import IdReader
 from discreet.corpus.text import CorpusBuilder
 from discreet.corpus.tokenizer import Tokenizer
 
@@ -45,20 +46,26 @@ def read_table(
     """Read documents from a table: .jsonl, .csv or .tsv (these also .gz or .bz2), or .parquet.
 
     ``text``, ``group``, ``collection`` and ``label`` name columns. A null text is an empty document, which stays; a
-    text that is not a string is an error. Every document needs a group and a collection where those columns are
-    named; a null label becomes ''. ``vocabulary``, ``tokenizer`` and ``max_words`` are those of ``CorpusBuilder``.
+    text that is not a string is an error. Every document needs a group (a user id, see ``ids.py``) and a collection
+    where those columns are named; a null label becomes ''. ``vocabulary``, ``tokenizer`` and ``max_words`` are those of
+    ``CorpusBuilder``.
     """
     builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
     source = table(path)
     roles = {"group": group, "collection": collection, "label": label}
     named = {role: column for role, column in roles.items() if column is not None}
     noun = "row" if inner_suffix(source) == ".parquet" else "line"
+    user_id = IdReader()
     for number, values in rows(source, [text, *named.values()]):
         ids = dict(zip(named, values[1:], strict=True))
         try:
-            for role in ("group", "collection"):
-                if role in ids and ids[role] in (None, ""):
-                    raise InputError(f"the {role} (column {shown(named[role])}) is missing. Every document needs one.")
+            if group is not None:
+                try:
+                    ids["group"] = user_id(ids["group"])
+                except InputError as error:
+                    raise InputError(f"column {shown(group)}: {error}") from None
+            if collection is not None and ids["collection"] in (None, ""):
+                raise InputError(f"the collection (column {shown(collection)}) is missing. Every document needs one.")
             builder.add(values[0], **ids)
         except InputError as error:
             raise InputError(f"{shown(source)}: {noun} {number:,}: {error}") from None
@@ -170,15 +177,24 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
 
     try:
         frame = pl.scan_parquet(path)
-        present = frame.collect_schema().names()
+        present = frame.collect_schema()
         for column in columns:
             if column not in present:
                 raise _missing(path, column, present)
         needed = list(dict.fromkeys(columns))
         frame = frame.select(needed)
         place = [needed.index(column) for column in columns]
+        short = [i for i in place if present[needed[i]] == pl.Float32]
         for start in range(0, frame.select(pl.len()).collect().item(), _BATCH):
             for number, row in enumerate(frame.slice(start, _BATCH).collect().iter_rows(), start + 1):
-                yield number, [row[i] for i in place]
+                values = [row[i] for i in place]
+                yield number, values if not short else [_float32(row[i]) if i in short else row[i] for i in place]
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{shown(path)} is not a whole Parquet file: {first_line(error)}. Write it again.") from None
+
+
+def _float32(value: Any) -> Any:
+    """With its precision, which a Python float would hide: user ids merge beyond 2^24."""
+    import numpy as np
+
+    return None if value is None else np.float32(value)

@@ -16,10 +16,8 @@ from discreet._errors import InputError
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus._files import PathLike, existing, shown, text_lines
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.ids import LONGEST_ID, IdReader, id_array
 from discreet.corpus.tokenizer import Tokenizer
-
-LONGEST_ID = 1_000
-"""Characters of a group, collection or label. Longer ones mean that a text column was named by mistake."""
 
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
 
@@ -196,6 +194,7 @@ class _Column:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._user_id = IdReader() if name == "group" else None
         self._codes = array("i")
         self._known: dict[Any, int] = {}
 
@@ -210,7 +209,9 @@ class _Column:
             raise InputError(
                 f"this document has a {self.name}, but others have none. Give one to each document, or to none."
             )
-        if isinstance(value, str):
+        if self._user_id is not None:
+            self._user_id(value)
+        elif isinstance(value, str):
             if len(value) > LONGEST_ID:
                 raise InputError(
                     f"a {self.name} has {len(value):,} characters: {shown(value)}. Is this the column of text? Name "
@@ -223,7 +224,9 @@ class _Column:
             )
 
     def append(self, value: Any) -> None:
-        if value is not None and not isinstance(value, str):
+        if value is not None and self._user_id is not None:
+            value = self._user_id(value)
+        elif value is not None and not isinstance(value, str):
             value = int(value)
         self._codes.append(-1 if value is None else self._known.setdefault(value, len(self._known)))
 
@@ -232,6 +235,8 @@ class _Column:
             return None
         codes = np.frombuffer(self._codes, np.int32)
         known = list(self._known)
+        if self._user_id is not None:
+            return id_array(known)[codes]
         whole = codes.min() >= 0 and all(not isinstance(v, str) and -(2**63) <= v < 2**63 for v in known)
         return np.array(known, np.int64)[codes] if whole else np.array([*map(str, known), ""])[codes]
 

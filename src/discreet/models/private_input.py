@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreet._errors import InputError, WouldLeak
-from discreet._types import IntArray
+from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.ids import user_ids
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
@@ -66,22 +67,19 @@ def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
 
 
 def check_groups(given: Any, corpus: Corpus) -> IntArray | None:
-    """A number for the user of each document, or None. Messages tell no number of documents: logs may keep them."""
-    if given is None and corpus.groups is None:
+    """A number for the user of each document, or None."""
+    ids = checked_ids(given, corpus)
+    if ids is None:
         return None
-    ids = np.asarray(corpus.groups if given is None else given, dtype=object)
-    if ids.shape != (corpus.n_documents,):
-        raise InputError("groups must hold exactly one user id for each document. Pass one value a row of X, in order.")
-    if any(_is_missing(one) for one in ids.tolist()):  # [id]
-        raise InputError(
-            "groups has missing or blank user ids, and documents that share one would count as one user's. "
-            "Give each document without a user an id of its own."
-        )
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(one, len(numbers)) for one in ids.tolist()], np.int64)
 
 
-def _is_missing(one: Any) -> bool:
-    if isinstance(one, str):
-        return not one.strip()
-    return one is None or str(one) in ("nan", "NaT", "<NA>")
+def checked_ids(given: Any, corpus: Corpus) -> AnyArray | None:
+    """The user of each document, or None. Messages tell no number of documents: logs may keep them."""
+    ids = corpus.groups if given is None else user_ids(given)  # [id] a corpus has read its own in the same way
+    if ids is not None and ids.shape != (corpus.n_documents,):
+        raise InputError(
+            "groups must hold exactly one user id for each document. Pass one value for each row of X, in order."
+        )
+    return ids

@@ -21,7 +21,7 @@ from discreet.corpus.text import CorpusBuilder
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models.bounds import DELTA, EPSILON
-from discreet.models.private_input import VocabularyCost, check_groups
+from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
 from discreet.models.promise import open_ledger, proven
 from discreet.privacy import Guarantee
 from discreet.privacy.events import Entry
@@ -219,8 +219,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._owned(corpus, groups)
 
     def _owned(self, corpus: Corpus, groups: Any) -> Corpus:
-        ids = corpus.groups if groups is None else _ids(groups, corpus)
-        return replace(selected_with(self._cost, corpus), groups=ids)
+        return replace(selected_with(self._cost, corpus), groups=checked_ids(groups, corpus))
 
     # --- giving -------------------------------------------------------------------------------------------------------
 
@@ -263,10 +262,3 @@ def _texts(X: Any) -> Iterable[str | None]:
                 "Turn it into a string, or leave the document out."
             )
         yield text
-
-
-def _ids(groups: Any, corpus: Corpus) -> AnyArray:
-    """User ids as a corpus keeps them, after the checks that a private model makes."""
-    numbers = check_groups(groups, corpus)
-    assert numbers is not None
-    return numbers
