@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,17 @@ def test_restricting_the_vocabulary(small):
     assert_array_equal(public.to_counts().toarray(), [[1, 0, 2], [0, 0, 0], [0, 0, 0]])
     assert public.n_documents == small.n_documents
     assert_array_equal(public.groups, small.groups)
+
+
+def test_only_the_caller_can_say_that_a_chosen_list_is_public():
+    """Before, a public corpus that was cut down to words chosen by their counts was still called public."""
+    public = Corpus.from_counts(COUNTS, ["ant", "bee", "cat"], vocabulary_from="public")
+    frequent = [public.vocabulary[i] for i in np.argsort(-public.word_counts)[:2]]
+    assert public.restrict(frequent).vocabulary_from == "unknown"
+    assert public.restrict(frequent, vocabulary_from="public").vocabulary_from == "public"
+    text = replace(public, vocabulary_from="text", all_words=True)
+    assert text.restrict(frequent).vocabulary_from == "text"  # as private as before
+    assert text.restrict(frequent, vocabulary_from="public").vocabulary_from == "public"
 
 
 def test_most_frequent_words_come_from_the_text(small):

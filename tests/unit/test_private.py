@@ -23,6 +23,7 @@ from discreet.mechanisms import release as mechanism
 from discreet.mechanisms.release import release_sum
 from discreet.models.lda import LDA
 from discreet.models.private import PrivateLDA
+from discreet.models.private_input import PUBLIC_WORDS, UNKNOWN_WORDS
 from discreet.models.release import Release
 from discreet.privacy import Basis, Budget, Ledger, Observer, Relation, Unit
 from discreet.privacy.budget import BudgetFile
@@ -127,9 +128,12 @@ def test_words_from_the_private_text_are_refused(corpus):
 
 @hopeless
 def test_what_is_assumed_is_said(corpus):
-    assert tiny().fit(corpus).guarantee_.reasons == ()
-    assert tiny(n_units=40).fit(corpus).guarantee_.reasons == ("n_units is public",)
-    assert "columns of the matrix" in str(tiny().fit(corpus.to_counts()).guarantee_)
+    assert tiny().fit(corpus).guarantee_.reasons == ("the word list is public",)
+    assert tiny().fit(corpus).guarantee_.summary().endswith("proven, if the word list is public")
+    assert tiny(n_units=40).fit(corpus).guarantee_.reasons == (PUBLIC_WORDS, "n_units is public")
+    frequent = [corpus.vocabulary[i] for i in np.argsort(-corpus.word_counts)[:20]]
+    for unsaid in (corpus.to_counts(), corpus.restrict(frequent)):
+        assert tiny().fit(unsaid).guarantee_.reasons == (UNKNOWN_WORDS,)
     chosen = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, vocabulary_from="private-selection")
     assert "not part of these numbers" in str(tiny().fit(chosen).guarantee_)
 

@@ -20,6 +20,7 @@ from discreet._random import Key
 from discreet.corpus import lda_corpus
 from discreet.engines.kept import KeptTopicsEngine
 from discreet.models import subsampled_published
+from discreet.models.private_input import PUBLIC_WORDS, UNKNOWN_WORDS
 from discreet.models.subsampling import Converged, frequent_cells
 from discreet.privacy import Basis, Unit, accounting
 from discreet.privacy.subsampled import subsampled_rdp
@@ -111,7 +112,7 @@ def test_the_whole_plan_is_charged_at_the_largest_rate(corpus, options, rate):
     found = model.guarantee_
     assert (found.epsilon, found.delta, found.unit) == (spent, 1e-6, "document")
     assert (found.basis, found.observer, found.relation) == (Basis.PROVEN, "statistics", "add-remove")
-    assert found.reasons == ()
+    assert found.reasons == (PUBLIC_WORDS,)
 
 
 @hopeless
@@ -119,7 +120,7 @@ def test_users_matrices_and_seeds(corpus):
     users = tiny().fit(corpus, groups=[f"u{i // 4}" for i in range(40)])
     assert users.guarantee_.unit == "user"
     matrix = np.random.default_rng(0).poisson(1.0, (20, 8))
-    assert tiny().fit(matrix).guarantee_.reasons == ("the columns of the matrix are taken as a public vocabulary",)
+    assert tiny().fit(matrix).guarantee_.reasons == (UNKNOWN_WORDS,)
     assert tiny(random_state=0).fit(corpus).guarantee_.basis == "none"
     assert published(random_state=0).fit(corpus).guarantee_.basis == "none"
 

@@ -31,7 +31,7 @@ from discreet import (
     WouldLeak,
 )
 from discreet.corpus import CorpusBuilder
-from discreet.models.private_input import VocabularyCost
+from discreet.models.private_input import UNKNOWN_WORDS, VocabularyCost
 from discreet.models.text import fit_text
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy import Basis, Unit
@@ -72,9 +72,8 @@ def test_a_corpus_that_knows_what_its_words_cost():
     assert len(set(corpus.groups.tolist())) == 200
     assert vectorizer.to_corpus(TEXTS[:7]).n_documents == 7
     assert corpus[:5].vocabulary_cost is corpus.vocabulary_cost
-    assert corpus.restrict(WORDS[:2]).vocabulary_cost is corpus.vocabulary_cost
-    again = corpus.restrict(WORDS[:2], vocabulary_from="public")  # which of these are there was selected
-    assert (again.vocabulary_from, again.vocabulary_cost) == ("private-selection", corpus.vocabulary_cost)
+    for again in (corpus.restrict(WORDS[:2]), corpus.restrict(WORDS[:2], vocabulary_from="public")):
+        assert (again.vocabulary_from, again.vocabulary_cost) == ("unknown", corpus.vocabulary_cost)
     assert corpus.most_frequent(2).vocabulary_cost is None
 
 
@@ -201,6 +200,14 @@ def test_a_corpus_that_lacks_words_is_refused():
     assert vectorizer.to_corpus(public).vocabulary_cost == vectorizer.to_corpus(corpus).vocabulary_cost
 
 
+@hopeless
+def test_a_choice_among_selected_words_keeps_their_cost_and_adds_a_condition():
+    corpus = PrivateVectorizer(1.0, output="corpus").fit_transform(TEXTS)
+    fitted = model().fit(corpus.restrict(WORDS[:4]))
+    assert [e.label for e in fitted.ledger_.entries].count("vocabulary") == 1
+    assert fitted.guarantee_.reasons == (UNKNOWN_WORDS,)
+
+
 def test_one_document_must_not_decide_what_others_are_left_with():
     """Of the three most frequent words one is "wind" in D′ alone. No list makes up for that, public or selected."""
     texts = ["rain wind storm"] * 300 + ["piano violin concert"] * 300
@@ -215,7 +222,7 @@ def test_one_document_must_not_decide_what_others_are_left_with():
     assert (d.word_counts != d1.word_counts).all()  # by far more than one document
     assert d.vocabulary_from == "unknown"
     fitted = model().fit(d)
-    assert fitted.guarantee_.reasons == ("the columns of the matrix are taken as a public vocabulary",)
+    assert fitted.guarantee_.reasons == (UNKNOWN_WORDS,)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +361,7 @@ def test_a_choice_of_columns_does_not_know_and_the_guarantee_says_so():
     assert cut.to_corpus() is None
     for part in (cut, counts[:, :5], counts[:, ::-1], counts[:, np.array([2, 0, 1])], 2 * counts):
         (reason,) = model().fit(part).guarantee_.reasons
-        assert reason == "the columns of the matrix are taken as a public vocabulary"
+        assert reason == UNKNOWN_WORDS
 
 
 @hopeless

@@ -23,7 +23,7 @@ Provenance = Literal["public", "private-selection", "text", "unknown"]
 
 ``public``: given from outside, known without looking at the text. ``private-selection``: chosen from the text by a
 differentially private mechanism. ``text``: read from the text itself, so the list of words is as private as the text.
-``unknown``: a bare matrix, whose columns carry no history."""
+``unknown``: a bare matrix, whose columns carry no history, or a list that somebody chose without saying how."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +155,11 @@ class Corpus:
         """Keep only the tokens of a given vocabulary, in its order; other tokens are dropped, documents are kept.
 
         Where the list comes from only the caller knows: say ``vocabulary_from="public"`` if it was known without
-        looking at the text. Otherwise it is as public as the vocabulary before. And a public list makes public words
-        only of a corpus that has all words of its text, or public ones: where words were left out before, which of the
-        list are left depends on all documents. Then words selected privately keep their cost, and others are
-        ``unknown``: that they are public is assumed, and a guarantee says so.
+        looking at the text. Otherwise the words are ``unknown``, or still ``text``: they may have been chosen by their
+        counts. And a public list makes public words only of a corpus that has all words of its text, or public ones:
+        where words were left out before, which of the list are left depends on all documents, and the words are
+        ``unknown``. A guarantee then assumes that they are public, and says so. Words selected privately keep their
+        cost.
         """
         vocabulary = tuple(vocabulary)
         column = {word: i for i, word in enumerate(vocabulary)}
@@ -166,9 +167,9 @@ class Corpus:
         words = new_index[self.words]
         kept = words >= 0
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
-        told = vocabulary_from or self.vocabulary_from
+        told = vocabulary_from or ("text" if self.vocabulary_from == "text" else "unknown")
         if told == "public" and self.vocabulary_from != "public" and not self.all_words:
-            told = "private-selection" if self.vocabulary_from == "private-selection" else "unknown"
+            told = "unknown"
         return Corpus(
             words[kept],
             offsets,
@@ -177,7 +178,7 @@ class Corpus:
             self.collections,
             self.labels,
             vocabulary_from=told,
-            vocabulary_cost=self.vocabulary_cost if told == "private-selection" else None,
+            vocabulary_cost=self.vocabulary_cost if told in ("private-selection", "unknown") else None,
             tokenizer=self.tokenizer,
         )
 

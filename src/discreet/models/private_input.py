@@ -15,6 +15,10 @@ from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
 
+PUBLIC_WORDS = "the word list is public"
+UNKNOWN_WORDS = "the word list is public (where it comes from is not known)"
+"""Conditions of a guarantee: that a list is public only its owner can know."""
+
 
 @dataclass(frozen=True)
 class VocabularyCost:
@@ -32,7 +36,7 @@ class VocabularyCost:
 
 
 NOTHING = VocabularyCost((), Ledger(), seeded=False)
-"""Of a public vocabulary."""
+"""Of words that were not selected privately."""
 
 
 def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
@@ -54,13 +58,15 @@ def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
     if corpus.vocabulary_from == "text":  # [public]
         instead = "read the text with a public word list (vocabulary=), or select words privately (PrivateVectorizer)"
         if corpus.all_words:
-            instead += ", or restrict the corpus to a public list (Corpus.restrict)"
+            instead += ', or restrict the corpus to a public list (Corpus.restrict with vocabulary_from="public")'
         raise WouldLeak(
             "the vocabulary was read from the private text, and a word that one person used gives that person away. "
             f"Instead, {instead}."
         )
+    if corpus.vocabulary_from == "public":
+        return (PUBLIC_WORDS,)
     if corpus.vocabulary_from == "unknown":
-        return ("the columns of the matrix are taken as a public vocabulary",)
+        return (UNKNOWN_WORDS,)
     if corpus.vocabulary_from == "private-selection" and corpus.vocabulary_cost is None:
         return ("the vocabulary was selected privately, and what that cost is not part of these numbers",)
     return ()
