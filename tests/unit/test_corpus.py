@@ -113,6 +113,34 @@ def test_most_frequent_words_come_from_the_text(small):
     assert frequent.n_tokens == 5
 
 
+HUGE = 2_000_000_000
+"""As tokens, 8 GB; as counts, one cell."""
+
+
+def test_a_huge_row_is_thinned_before_it_is_expanded():
+    counts = sp.csr_matrix([[1, 0, 2, 0], [HUGE, 3 * (HUGE // 4), 0, 1], [0, 0, 0, 0], [4, 3, 2, 1]])
+    thinned = Corpus.from_counts(counts, max_tokens=10).to_counts().toarray()
+    assert_array_equal(thinned, [[1, 0, 2, 0], [5, 4, 0, 1], [0, 0, 0, 0], [4, 3, 2, 1]])
+    alone = Corpus.from_counts(counts[1], max_tokens=10).to_counts().toarray()
+    assert_array_equal(alone[0], thinned[1])  # whatever other rows hold
+    assert_array_equal(Corpus.from_counts(counts[[0, 2, 3]], max_tokens=10).to_counts().toarray(), thinned[[0, 2, 3]])
+
+
+@pytest.mark.parametrize("most", [1, 7, 1000, 2**24])
+def test_thinning_keeps_the_shares(most):
+    row = np.random.default_rng(1).integers(0, 2**31, 300)
+    kept = Corpus.from_counts([row], max_tokens=most).word_counts
+    assert kept.sum() == most
+    assert np.abs(kept - row / row.sum() * most).max() <= 1
+
+
+def test_a_huge_row_without_a_cap_is_an_error():
+    with pytest.raises(InputError, match=r"row 1 holds 2,000,000,000 tokens.*max_tokens="):
+        Corpus.from_counts([[1], [HUGE]])
+    with pytest.raises(InputError, match="row 0 holds 2,000,000,000 tokens"):
+        LDA(2).fit([[HUGE]])
+
+
 @pytest.mark.parametrize(
     ("counts", "message"),
     [

@@ -417,7 +417,7 @@ def test_read_names_options_that_a_reader_does_not_take(tmp_path):
     message = refused(read, path, groups="who")
     assert "takes no option 'groups'; it takes text, group, collection" in message
     assert "Did you mean 'group'?" in message
-    assert "takes no option 'text'; it takes vocab, vocabulary_from, vocabulary, max_words" in refused(
+    assert "takes no option 'text'; it takes vocab, vocabulary_from, max_tokens, vocabulary, max_words" in refused(
         read, write_uci(tmp_path), text="x"
     )
 

@@ -140,6 +140,8 @@ def fit(
             "a seeded run promises nothing, so no budget can account for it. Leave --seed or --budget out."
         )
     file_of_budget = _open_budget(budget)
+    from discreet.corpus.corpus import LONGEST_DOCUMENT
+
     selecting = row.selects_words and vocabulary is None  # then --max-words is a matter of what was released
     corpus = open_corpus(
         file,
@@ -152,6 +154,7 @@ def fit(
         max_words=None if selecting else max_words,
         stop_words=stop_words,
         token_pattern=token_pattern,
+        max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
     )
     if vocabulary is not None and not quiet:
         _tell_lost_words(vocabulary, corpus)

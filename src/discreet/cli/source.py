@@ -93,10 +93,11 @@ def open_corpus(
     stop_words: str | None = None,
     token_pattern: str | None = None,
     tokenizer: Tokenizer | None = None,
+    max_tokens: int | None = None,
 ) -> Corpus:
     """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use.
 
-    ``tokenizer`` is that of a model, for text that has not been counted yet.
+    ``tokenizer`` is that of a model, for text that has not been counted yet; ``max_tokens`` thins rows of counts.
     """
     from discreet.cli.startup import load_sklearn
 
@@ -123,6 +124,8 @@ def open_corpus(
             )
         load = partial(read, path, **columns)
     if holds_counts(file, dataset):
+        if max_tokens is not None and name is None:
+            load = partial(load, max_tokens=max_tokens)
         if token_pattern is not None:
             raise InputError("these documents are counts of words already. Leave --token-pattern out.")
         return load(**options) if stop is None else _counts_without(stop, load, options)

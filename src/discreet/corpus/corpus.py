@@ -18,6 +18,9 @@ from discreet.corpus.tokenizer import Tokenizer
 
 _LARGEST_COUNT = 2**31 - 1
 
+LONGEST_DOCUMENT = 2**24
+"""Tokens of one row of counts. Engines count in float32 within a document, which holds whole numbers up to here."""
+
 Provenance = Literal["public", "private-selection", "text", "unknown"]
 """Where a vocabulary comes from.
 
@@ -209,13 +212,16 @@ class Corpus:
         collections: Any = None,
         labels: Any = None,
         vocabulary_from: Provenance = "unknown",
+        max_tokens: int | None = None,
     ) -> Corpus:
         """From a document-term matrix, dense or scipy sparse.
 
-        Counts must be whole and not negative (floats are fine).
+        Counts must be whole and not negative (floats are fine). A row with more tokens than ``max_tokens`` is thinned
+        evenly to as many, before the matrix is expanded: in the order of its columns every so-manieth token stays. That
+        depends on nothing but the row. Without ``max_tokens`` a row of more than 2^24 tokens is an error.
         """
         matrix = _matrix(counts)
-        data = _whole_counts(matrix)
+        data = _thinned(_whole_counts(matrix), matrix.indptr, max_tokens)
         words = np.repeat(matrix.indices, data)
         offsets = np.concatenate([[0], np.cumsum(data)])[matrix.indptr]
         if vocabulary is None:
@@ -258,6 +264,22 @@ def _whole_counts(matrix: sp.csr_matrix) -> IntArray:
         )
     whole: IntArray = data.astype(np.int64)
     return whole
+
+
+def _thinned(data: IntArray, starts: AnyArray, max_tokens: int | None) -> IntArray:
+    """The counts, with at most ``max_tokens`` in a row. One row must not fill the memory when counts become tokens."""
+    lengths = np.diff(np.concatenate([[0], np.cumsum(data)])[starts])
+    most = LONGEST_DOCUMENT if max_tokens is None else max_tokens
+    for row in np.flatnonzero(lengths > most):
+        if max_tokens is None:
+            raise InputError(
+                f"row {row} holds {lengths[row]:,} tokens, and a document may have {LONGEST_DOCUMENT:,}. Split it, or "
+                "divide its counts (Corpus.from_counts with max_tokens= does)."
+            )
+        cells = slice(starts[row], starts[row + 1])
+        kept_before = np.floor(np.cumsum(data[cells]) / lengths[row] * most)
+        data[cells] = np.diff(kept_before, prepend=0.0).astype(np.int64)
+    return data
 
 
 def _integers(values: Any, dtype: Any, name: str) -> Any:

@@ -59,12 +59,16 @@ def read_folder(
 
 
 def read_matrix(
-    path: PathLike, vocab: PathLike | Iterable[str] | None = None, *, vocabulary_from: Provenance = "unknown"
+    path: PathLike,
+    vocab: PathLike | Iterable[str] | None = None,
+    *,
+    vocabulary_from: Provenance = "unknown",
+    max_tokens: int | None = None,
 ) -> Corpus:
     """Read document-term counts: .npz of scipy.sparse, .npy, or MatrixMarket .mtx (also .mtx.gz).
 
     ``vocab`` names the columns (a file with one name a line, or a list). A matrix does not say where its columns come
-    from, so ``vocabulary_from`` is ``unknown`` unless you know better.
+    from, so ``vocabulary_from`` is ``unknown`` unless you know better. ``max_tokens`` as in ``Corpus.from_counts``.
     """
     source = existing(path)
     if source.is_dir():
@@ -80,7 +84,7 @@ def read_matrix(
         ) from None
     names = [line.strip() for line in text_lines(existing(vocab))] if isinstance(vocab, str | os.PathLike) else vocab
     try:
-        return Corpus.from_counts(counts, names, vocabulary_from=vocabulary_from)
+        return Corpus.from_counts(counts, names, vocabulary_from=vocabulary_from, max_tokens=max_tokens)
     except InputError as error:
         raise InputError(f"{shown(source)}: {error}") from None
 

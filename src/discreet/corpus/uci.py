@@ -18,10 +18,17 @@ _LIMIT = 2**31 - 1
 _NEXT = "Each line after the header is 'document word count', with ids from 1."
 
 
-def read_uci(docword: PathLike, vocab: PathLike | None = None, *, vocabulary_from: Provenance = "unknown") -> Corpus:
+def read_uci(
+    docword: PathLike,
+    vocab: PathLike | None = None,
+    *,
+    vocabulary_from: Provenance = "unknown",
+    max_tokens: int | None = None,
+) -> Corpus:
     """Read ``docword.*.txt``, plain, .gz or .bz2, with its vocabulary file (by default the ``vocab`` file beside it).
 
     The file does not say where its words come from, so ``vocabulary_from`` is ``unknown`` unless you know better.
+    ``max_tokens`` as in ``Corpus.from_counts``.
     """
     path = existing(docword)
     if path.is_dir():
@@ -54,7 +61,7 @@ def read_uci(docword: PathLike, vocab: PathLike | None = None, *, vocabulary_fro
             "Is the file complete?"
         )
     counts = sp.csr_matrix((triples[:, 2], (triples[:, 0] - 1, triples[:, 1] - 1)), shape=(n_documents, n_words))
-    return Corpus.from_counts(counts, names, vocabulary_from=vocabulary_from)
+    return Corpus.from_counts(counts, names, vocabulary_from=vocabulary_from, max_tokens=max_tokens)
 
 
 def vocab_beside(docword: Path) -> Path:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
-from discreet.corpus.corpus import Corpus
+from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
@@ -28,6 +28,10 @@ RUNNING: dict[str, Any] = {
     "callbacks": [list, tuple, None],
 }
 """What the parameters of a run may be, the same for every model that goes through sweeps or rounds."""
+
+
+THINNED = 16
+"""Times the cap: more tokens of one row are thinned evenly. The cap's random choice hardly notices from here on."""
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -78,8 +82,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_is_fitted__(self) -> bool:
         return {"components_", "guarantee_"} <= vars(self).keys()
 
-    def _read(self, X: Any, *, reset: bool) -> Corpus:
-        """Documents as a Corpus over the words of the model, which is a new one after ``reset``."""
+    def _read(self, X: Any, *, reset: bool, max_tokens: int | None = None) -> Corpus:
+        """Documents as a Corpus over the words of the model, which is a new one after ``reset``.
+
+        ``max_tokens`` is the cap of a private model on a unit. Which tokens stay is chosen later, at random, among all
+        that a unit has. But one row of counts must not fill the memory before: one with far more tokens is thinned.
+        """
         if isinstance(X, SelectedCounts) and (told := X.to_corpus()) is not None:
             X = told
         if reset:
@@ -112,7 +120,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"Negative values in data passed to {type(self).__name__}; found {matrix.min()}. "
                 "Pass word counts, 0 where a document has not got the word."
             )
-        return Corpus.from_counts(matrix, self._vocabulary)
+        most = None if max_tokens is None else min(THINNED * int(max_tokens), LONGEST_DOCUMENT)
+        return Corpus.from_counts(matrix, self._vocabulary, max_tokens=most)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -143,7 +143,7 @@ class PrivateLDA(TopicModel):
         """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
-        corpus = self._read(X, reset=True)
+        corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
         fit = UnitFit(self, corpus, groups)
         plan = self._plan(corpus.n_words, fit.before)
         fit.resume(plan.entries)

@@ -197,7 +197,8 @@ class SpectralLDA(TopicModel):
             )
         if self.configuration is not None:
             check_configuration(self, groups)
-        corpus = self._read(X, reset=True)
+        private = self.epsilon is not None and self.configuration is None
+        corpus = self._read(X, reset=True, max_tokens=self.max_tokens if private else None)
         self.history_ = {}
         if self.configuration is not None:
             fit_configuration(self, corpus, SMOOTHING)

@@ -223,7 +223,7 @@ class SubsampledLDA(TopicModel):
         self._check_parameters()
         self._check_together(public)
         alpha = broadcast_alpha(self.alpha, self.n_topics)
-        corpus = self._read(X, reset=True)
+        corpus = self._read(X, reset=True, max_tokens=None if self.as_published else self.max_tokens)
         judged = None if public is None else self._read_public(public)
         if self.as_published:
             if groups is not None:

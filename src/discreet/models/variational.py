@@ -233,9 +233,10 @@ class VariationalLDA(TopicModel):
         self._check_parameters()
         self._check_together()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
-        corpus = self._read(X, reset=True)
+        exact = self.epsilon is None and self.noise_multiplier is None
+        corpus = self._read(X, reset=True, max_tokens=None if exact else self.max_tokens)
         self.alpha_, self.beta_ = alpha, float(self.beta)
-        if self.epsilon is None and self.noise_multiplier is None:
+        if exact:
             return self._fit_exact(corpus)
         fit = UnitFit(self, corpus, groups)
         assumed = () if self.n_units is None else ("n_units is public",)
