@@ -16,8 +16,8 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
+from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.release import Release
-from discreet.privacy import Guarantee
 from discreet.privacy.events import Entry
 
 RUNNING: dict[str, Any] = {
@@ -43,7 +43,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     components_: FloatArray
     alpha_: FloatArray
     beta_: float
-    guarantee_: Guarantee
+    guarantee_ = GuaranteeOfFit()
     history_: dict[str, list[float]]
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
