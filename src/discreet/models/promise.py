@@ -63,7 +63,7 @@ def warn_of_delta(delta: float, n_units: float, units: str, stacklevel: int) -> 
     """A sentence where the promise holds but says little; ``units`` in words, ``stacklevel`` as the caller's own."""
     if delta * n_units >= 1:
         warnings.warn(
-            f"delta={delta:g} is not below one over the number of units, with {units}: it would allow to publish one "
-            "unit as it is. Take a delta far below.",
+            f"delta={delta:g} is not below one over the number of units, with {units}: it would permit publishing one "
+            "unit outright. Choose a much smaller delta.",
             stacklevel=stacklevel + 1,
         )
