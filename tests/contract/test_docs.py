@@ -24,6 +24,7 @@ from discreet.cli import main
 from discreet.cli.app import app
 from discreet.corpus import installed, lda_corpus
 from discreet.evaluation import match_topics
+from discreet.models import own_ledger
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -111,6 +112,7 @@ def test_blocks_do_what_the_page_says(
             assert missing(promised_by(body), printed.out) == []
         elif language == "console":
             for command in commands(body):
+                own_ledger._RUNS.clear()  # a command is a process of its own, which has made no fit yet
                 code = run_command(command.text)
                 printed = capfd.readouterr()
                 assert code == 0, f"{command.text}: {printed.err}"

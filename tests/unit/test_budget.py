@@ -409,7 +409,7 @@ def test_the_command_makes_and_shows_a_budget(path: Path, capfd: pytest.CaptureF
     BudgetFile(path).charge(TENTH, 3, label="vocabulary")
     assert main(["budget", str(path)]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert lines[0].split("\t")[1:4] == ["-", "3 × vocabulary", "0.3"]
+    assert lines[0].split("\t")[1:4] == ["-", "0.3", "3 × vocabulary"]
     assert lines[1:3] == ["budget: ε = 1, δ = 1e-06 per user (add-remove)", "spent: ε = 0.3 (rdp), left: 0.7"]
     assert main(["budget", str(path), "--json"]) == 0
     told = json.loads(capfd.readouterr().out)
@@ -430,9 +430,9 @@ def test_the_history_is_one_line_for_each_run(
     assert main(["budget", str(path)]) == 0
     rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()[:3]]
     assert [row[1:4] for row in rows] == [
-        ["PrivateVectorizer", "vocabulary", "0.1"],
-        ["PrivateLDA", "sizes, 5 × rounds", "0.6"],
-        ["SubsampledLDA", "rounds", "0.1"],
+        ["PrivateVectorizer", "0.1", "vocabulary"],
+        ["PrivateLDA", "0.6", "sizes, 5 × rounds"],
+        ["SubsampledLDA", "0.1", "rounds"],
     ]
     assert rows[1][0].endswith(" to 2100-01-01")
     assert main(["budget", str(path), "--json"]) == 0

@@ -57,7 +57,20 @@ def test_the_summary_names_a_condition() -> None:
     """A line in a log must not promise more than the whole text does."""
     one, two = (replace(PROVEN, reasons=reasons) for reasons in (("the list is public",), ("a", "b")))
     assert one.summary().endswith("observer: proven, if the list is public")
-    assert two.summary().endswith("observer: proven, on 2 conditions")
+    assert two.summary().endswith("observer: proven, if a, and 1 more condition")
+    assert replace(PROVEN, reasons=("a", "b", "c")).summary().endswith(", if a, and 2 more conditions")
+
+
+def test_a_repr_is_one_line_and_a_notebook_shows_the_paragraph() -> None:
+    """No bare ε: the repr has the condition too. Reasons may hold names of files, so they are escaped."""
+    guarantee = replace(PROVEN, reasons=("<script> is public",))
+    assert repr(guarantee) == f"<Guarantee: {guarantee.summary()}>"
+    assert repr(guarantee).endswith("proven, if <script> is public>")
+    shown = guarantee._repr_html_()
+    assert "&lt;script&gt; is public" in shown
+    assert "<script>" not in shown
+    assert "Differential privacy, proven." in shown
+    assert repr(Guarantee.none("x")) == "<Guarantee: none: x>"
 
 
 @given(st.floats(1e-9, 1e6), st.integers(2, 7))

@@ -107,9 +107,9 @@ def test_the_plan_is_charged_before_anything_is_drawn(words):
     seen = []
     real = Ledger.reserve
 
-    def reserve(ledger, plan):
+    def reserve(ledger, plan, **tags):
         seen.append("charged")
-        return real(ledger, plan)
+        return real(ledger, plan, **tags)
 
     class Training(hybrid._Training):
         def __init__(self, *of):

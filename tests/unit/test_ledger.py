@@ -23,6 +23,7 @@ from discreet.privacy.events import (
     GaussianRelease,
     NonPrivate,
     PureRelease,
+    ThresholdedVocabulary,
     UnknownEvent,
 )
 
@@ -84,10 +85,22 @@ def test_it_checks_without_charging() -> None:
     assert Ledger().check(ROUND) is None
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+def test_a_delta_above_the_budgets_is_called_so(delta: float) -> None:
+    """No ε is enough then, and an infinite one would tell nobody what to change."""
+    ledger = Ledger(Budget(1.0, delta))
+    event = ThresholdedVocabulary(sigma=50.0, max_words=10, delta_threshold=1e-7)
+    with pytest.raises(
+        BudgetExceeded, match=rf"need δ = 1\S+ at the budget's ε = 1, but the budget is δ = {delta:g}\."
+    ):
+        ledger.charge(event, label="words")
+    assert ledger.entries == ()
+
+
 @pytest.mark.parametrize("event", [NonPrivate(), UnknownEvent(name="Future")], ids=str)
 def test_no_budget_covers_infinity(event: Event) -> None:
     ledger = Ledger(Budget(1e6, 0.5))
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceeded, match="would protect nothing"):
         ledger.charge(event, label="leak")
     free = Ledger()
     free.charge(event, label="leak")
@@ -310,7 +323,18 @@ def test_it_prints_what_a_curator_wants_to_know() -> None:
         "spent ε = 0.3 at δ = 0 (pure), 0.7 left"
     )
     assert "no budget" in str(Ledger())
-    assert repr(ledger) == "<Ledger: 1 entries per user, budget ε = 1, δ = 0>"
+    assert repr(ledger) == "<Ledger: 1 entry per user, budget ε = 1, δ = 0>"
+
+
+def test_a_notebook_shows_a_table() -> None:
+    ledger = Ledger(Budget(1.0), unit="user")
+    assert "<table>" not in ledger._repr_html_()
+    ledger.charge(TENTH, 3, label="<b>words & more")
+    shown = ledger._repr_html_()
+    assert "<td>&lt;b&gt;words &amp; more</td><td>3</td>" in shown
+    assert "0.7 left" in shown
+    assert shown.count("PureRelease") == 1
+    assert "<table>" in Ledger.from_json(ledger.to_json())._repr_html_()
 
 
 def test_without_a_budget_it_asks_for_delta() -> None:

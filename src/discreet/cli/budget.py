@@ -91,8 +91,8 @@ def _show(file: BudgetFile, *, as_json: bool) -> None:
         )
         return
     if charges:
-        columns = ("date", "model", "released", "ε of it alone", "by")
-        show.table(columns, [_row(file, run) for run in _runs(charges)], right=("ε of it alone",))
+        columns = ("date", "model", "ε alone", "released", "by")
+        show.table(columns, [_row(file, run) for run in _runs(charges)], right=("ε alone",))
     typer.echo(f"budget: {file.budget} per {file.unit} ({file.relation})")
     typer.echo(f"spent: ε = {_rounded(spent.epsilon)} ({spent.method}), left: {left:.4g}")
     if file.counter is None:
@@ -110,16 +110,20 @@ def _runs(charges: Sequence[Charge]) -> list[list[Charge]]:
 
 
 def _row(file: BudgetFile, run: Sequence[Charge]) -> tuple[str, ...]:
+    """The ε is that of this run alone, at the budget's δ: several runs together cost less than the sum."""
     first, last = run[0], run[-1]
     times: dict[str, int] = {}
     for entry in (entry for charge in run for entry in charge.entries):
         label = entry.label or "(no label)"
         times[label] = times.get(label, 0) + entry.count
+    released = [label if n == 1 else f"{n} × {label}" for label, n in times.items()]
+    if len(released) > 3:
+        released[2:] = [f"{len(released) - 2} more"]
     return (
         first.date if first.date == last.date else f"{first.date} to {last.date}",
         first.method or "-",
-        ", ".join(label if n == 1 else f"{n} × {label}" for label, n in times.items()),
         _rounded(file.ledger_of(run).spent().epsilon),
+        ", ".join(released),
         ", ".join(dict.fromkeys(charge.by for charge in run)),
     )
 

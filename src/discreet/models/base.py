@@ -17,8 +17,8 @@ from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
+from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.release import Release
-from discreet.privacy import Guarantee
 from discreet.privacy.events import Entry
 
 RUNNING: dict[str, Any] = {
@@ -48,7 +48,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     components_: FloatArray
     alpha_: FloatArray
     beta_: float
-    guarantee_: Guarantee
+    guarantee_ = GuaranteeOfFit()
     history_: dict[str, list[float]]
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None

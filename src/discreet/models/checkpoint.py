@@ -271,7 +271,7 @@ def reopened(ledger: Ledger, spent: Sequence[Entry]) -> Ledger:
     what is repeated comes on top of the plan."""
     if ledger.file is not None:
         return ledger
-    again = Ledger(unit=ledger.unit, relation=ledger.relation)
+    again = type(ledger)(unit=ledger.unit, relation=ledger.relation)
     again.reserve(spent)
     return again
 

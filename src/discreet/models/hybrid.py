@@ -28,6 +28,7 @@ from discreet.models.hybrid_plan import (
 )
 from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.models.private_input import check_vocabulary, vocabulary_cost
+from discreet.models.promise import open_ledger
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import Observer, Relation, Unit
@@ -181,7 +182,7 @@ class HybridLDA(TopicModel):
         assumptions = check_vocabulary(corpus)
         vocabulary_cost(corpus, Unit.WORD)  # refuses words whose selection was charged per document or user
         _check_lengths(corpus)
-        ledger = _open_ledger(self.ledger, plan, float(self.delta))
+        ledger = open_ledger(self, Unit.WORD, Relation.REPLACE)
         key = Key.open(self.random_state)
         checkpoint = open_checkpoint(self, corpus, None, plan.entries)
         if checkpoint is not None and checkpoint.spent:
@@ -247,17 +248,6 @@ def _check_lengths(corpus: Corpus) -> None:
     longest = int(corpus.lengths.max(initial=0))
     if longest >= LONGEST:  # [longest]
         raise InputError(f"a document may have up to {LONGEST - 1:,} tokens; found {longest:,}. Split long documents.")
-
-
-def _open_ledger(ledger: Ledger | None, plan: HybridPlan, delta: float) -> Ledger:
-    if ledger is None:
-        return Ledger(Budget(plan.epsilon, delta), unit=Unit.WORD)
-    if (ledger.unit, ledger.relation) != (Unit.WORD, Relation.REPLACE):
-        raise InputError(
-            f"this fit protects one {Unit.WORD} ({Relation.REPLACE}), but the ledger counts per {ledger.unit} "
-            f"({ledger.relation}). Use a ledger of unit '{Unit.WORD}'."
-        )
-    return ledger
 
 
 class _Training:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from discreet._errors import InputError
 from discreet._random import Key
+from discreet.models.own_ledger import OwnLedger, refuse_in_a_search
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger
 
@@ -18,17 +19,22 @@ class Paying(Protocol):
     """None where the noise is given instead: a ledger of its own then sets no limit."""
     delta: float
     ledger: Ledger | None
+    random_state: Any
 
 
-def open_ledger(model: Paying, unit: Unit) -> Ledger:
-    """The ledger given, which must count the same thing, or a new one."""
+def open_ledger(model: Paying, unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Ledger:
+    """The ledger given, which must count the same thing, or one for this fit alone."""
     if model.ledger is None:
         budget = None if model.epsilon is None else Budget(float(model.epsilon), float(model.delta))
-        return Ledger(budget, unit=unit)
-    if (model.ledger.unit, model.ledger.relation) != (unit, Relation.ADD_REMOVE):
+        if model.random_state is not None:  # it promises nothing, so there is nothing to add up
+            return Ledger(budget, unit=unit, relation=relation)
+        refuse_in_a_search(model)
+        return OwnLedger(budget, unit=unit, relation=relation)
+    if (model.ledger.unit, model.ledger.relation) != (unit, relation):
+        users = ", or give groups= for users" if unit is Unit.DOCUMENT and relation is Relation.ADD_REMOVE else ""
         raise InputError(
-            f"this fit protects one {unit} ({Relation.ADD_REMOVE}), but the ledger counts per {model.ledger.unit} "
-            f"({model.ledger.relation}). Use a ledger of the same unit, or give groups= for users."
+            f"this fit protects one {unit} ({relation}), but the ledger counts per {model.ledger.unit} "
+            f"({model.ledger.relation}). Use a ledger of unit '{unit}' and relation '{relation}'{users}."
         )
     return model.ledger
 
@@ -57,7 +63,7 @@ def warn_of_delta(delta: float, n_units: float, units: str, stacklevel: int) -> 
     """A sentence where the promise holds but says little; ``units`` in words, ``stacklevel`` as the caller's own."""
     if delta * n_units >= 1:
         warnings.warn(
-            f"delta={delta:g} is not below one over the number of units, with {units}: it would allow to publish one "
-            "unit as it is. Take a delta far below.",
+            f"delta={delta:g} is not below one over the number of units, with {units}: it would permit publishing one "
+            "unit outright. Choose a much smaller delta.",
             stacklevel=stacklevel + 1,
         )

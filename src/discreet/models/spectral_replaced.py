@@ -28,6 +28,7 @@ from discreet.kernels.moments import n_triples
 from discreet.mechanisms.release import release_sum
 from discreet.models.base import numbers
 from discreet.models.private_input import check_vocabulary, vocabulary_cost
+from discreet.models.promise import open_ledger
 from discreet.models.spectral_mirrored import on_each_side
 from discreet.models.spectral_moments import smoothed, to_simplex
 from discreet.models.spectral_private import FINE, check_words, clear_of_noise, symmetric
@@ -144,7 +145,7 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
             "the words were selected privately for adding or removing a document, but configuration=1 protects against "
             "replacing one: their costs cannot be added. Use public words, or no configuration."
         )
-    ledger = _open_ledger(model)
+    ledger = open_ledger(model, Unit.DOCUMENT, Relation.REPLACE)
     plan = ReplacePlan.make(model, corpus.n_words)
     key = Key.open(model.random_state)
     moments = LdaMoments(corpus, model.alpha0, n_threads=model.n_threads)
@@ -171,20 +172,6 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
     model._tell(float(moments.n), clear, public=True)
     model.ledger_, model._spent, model.configuration_ = ledger, plan.entries, 1
     model.guarantee_ = _guarantee(model, plan.epsilon, key, assumptions)
-
-
-def _open_ledger(model: SpectralLDA) -> Ledger:
-    if model.ledger is None:
-        assert model.epsilon is not None
-        budget = Budget(float(model.epsilon), float(model.delta))
-        return Ledger(budget, unit=Unit.DOCUMENT, relation=Relation.REPLACE)
-    if (model.ledger.unit, model.ledger.relation) != (Unit.DOCUMENT, Relation.REPLACE):
-        raise InputError(
-            f"this fit protects one {Unit.DOCUMENT} ({Relation.REPLACE}), but the ledger counts per "
-            f"{model.ledger.unit} ({model.ledger.relation}). Use a ledger of unit '{Unit.DOCUMENT}' and relation "
-            f"'{Relation.REPLACE}'."
-        )
-    return model.ledger
 
 
 def _guarantee(model: SpectralLDA, epsilon: float, key: Key, assumptions: tuple[str, ...]) -> Guarantee:

@@ -15,6 +15,7 @@ from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.models.checkpoint import Checkpoint, open_checkpoint, reopened
+from discreet.models.own_ledger import OwnLedger
 from discreet.models.payment import Payment
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.promise import open_ledger, proven
@@ -82,6 +83,8 @@ class UnitFit:
             epsilon, more = self._checkpoint.account((*plan, *self._owed), elsewhere, delta, self.ledger)
             assumed, spent = (*assumed, *more), (*elsewhere, *self._checkpoint.spent)
         key = replace(self.key, seeded=self.key.seeded or self._words.seeded)
+        if isinstance(self.ledger, OwnLedger):
+            self.ledger.include(self._words.ledger)
         self._model.ledger_, self._model._spent = self.ledger, spent
         self._model.guarantee_ = proven(self._model, epsilon, self.unit, key, assumed)
         if self._checkpoint is not None:

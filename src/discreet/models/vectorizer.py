@@ -21,9 +21,9 @@ from discreet.corpus.text import CorpusBuilder
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models.bounds import DELTA, EPSILON
+from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
 from discreet.models.promise import open_ledger, proven
-from discreet.privacy import Guarantee
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Budget, Ledger, new_run
@@ -83,7 +83,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     }
 
     vocabulary_: dict[str, int]
-    guarantee_: Guarantee
+    guarantee_ = GuaranteeOfFit()
     ledger_: Ledger
 
     def __init__(

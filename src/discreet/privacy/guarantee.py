@@ -188,8 +188,10 @@ class Guarantee:
             return f"none: {'; '.join(self.reasons)}"
         reasons = "; ".join(self.reasons)
         caveat = f" ({reasons})" if reasons else ""
-        if self.basis is Basis.PROVEN and reasons:  # one is told, of more the number: the whole text has them
-            caveat = f", if {reasons}" if len(self.reasons) == 1 else f", on {len(self.reasons)} conditions"
+        if self.basis is Basis.PROVEN and reasons:  # the first, and how many more: the whole text has them all
+            more = len(self.reasons) - 1
+            others = f", and {more} more condition{'s' if more > 1 else ''}" if more else ""
+            caveat = f", if {self.reasons[0]}{others}"
         return (
             f"ε = {rounded_up(self.epsilon)}, δ = {self.delta:g} for {self._whom()} ({self.relation}), "
             f"seen by the {self.observer} observer: {self.basis}{caveat}"
@@ -219,6 +221,14 @@ class Guarantee:
             f"An estimate for the curator, not a guarantee. It suggests: {meaning} Why it is no more: {reasons}. "
             "It was computed from private data: do not publish it."
         )
+
+    def __repr__(self) -> str:
+        return f"<Guarantee: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        from discreet.privacy.notebook import guarantee_html
+
+        return guarantee_html(self)
 
     def _meaning(self) -> str:
         """The definition of differential privacy in everyday words, with this guarantee's own numbers."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._errors import BudgetExceeded, InputError, Overdrawn
 from discreet.privacy.events import Entry, Event
-from discreet.privacy.guarantee import Relation, Unit
+from discreet.privacy.guarantee import Relation, Unit, rounded_up
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import Spent
@@ -130,7 +130,14 @@ class Ledger:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Ledger: {len(self._entries)} entries per {self.unit}, budget {self.budget or 'none'}>"
+        n = len(self._entries)
+        file = "" if self.file is None else f", budget file {self.file.path}"
+        return f"<Ledger: {n} {'entry' if n == 1 else 'entries'} per {self.unit}, budget {self.budget or 'none'}{file}>"
+
+    def _repr_html_(self) -> str:
+        from discreet.privacy.notebook import ledger_html
+
+        return ledger_html(self)
 
     # --- charging ---------------------------------------------------------------------------------------------------
 
@@ -198,8 +205,9 @@ class Ledger:
     def _check(self, entries: Sequence[Entry]) -> Spent | None:
         if self._closed or (os.getpid() != self._process and not self._file_counts(self.file, self.budget)):
             raise InputError(
-                "this ledger is a copy (unpickled, read from JSON, or another process's) and takes no charges, for the "
-                "original would not know of them. Use the original, or a BudgetFile, which processes can share."
+                "this ledger is a copy (unpickled, read from JSON, or another process's) and takes no charges, because "
+                "the original would not know of them. Use the original, or one that processes share: "
+                "Ledger(file=BudgetFile(...))."
             )
         if not entries:
             raise InputError("there is nothing to charge: the plan has no entry.")
@@ -217,14 +225,28 @@ class Ledger:
         if not self.budget.covers(after.epsilon):
             before = self.spent()
             raise BudgetExceeded(
-                f"'{entries[0].label}' would bring what is spent from ε = {before.epsilon:.4g} to {after.epsilon:.4g} "
-                f"at δ = {self.budget.delta:g}, but the budget is ε = {self.budget.epsilon:g}. Take a "
-                "smaller epsilon (more noise) or fewer rounds, or ask for a larger budget.",
-                entry=entries[0],
-                spent=before,
-                budget=self.budget,
+                self._refusal(entries, self.budget, before, after), entry=entries[0], spent=before, budget=self.budget
             )
         return after
+
+    def _refusal(self, entries: Sequence[Entry], budget: Budget, before: Spent, after: Spent) -> str:
+        what = f"'{entries[0].label}'"
+        if math.isfinite(after.epsilon):
+            return (
+                f"{what} would bring what is spent from ε = {rounded_up(before.epsilon, 4)} to "
+                f"{rounded_up(after.epsilon, 4)} at δ = {budget.delta:g}, but the budget is ε = {budget.epsilon:g}. "
+                "Take a smaller epsilon or delta (more noise) or fewer rounds, or ask for a larger budget."
+            )
+        from discreet.privacy import accounting
+
+        needed = accounting.delta((*self._entries, *entries), budget.epsilon)
+        if needed >= 1:
+            return f"{what} would protect nothing, and the budget is {budget}. Leave it out, or add noise."
+        smaller = "Take a smaller delta, or ask" if budget.delta else "Ask"
+        return (
+            f"{what} would need δ = {rounded_up(needed, 3)} at the budget's ε = {budget.epsilon:g}, but the budget is "
+            f"δ = {budget.delta:g}. {smaller} for a budget with a larger δ."
+        )
 
     def _delta(self, delta: float | None) -> float:
         if delta is None and self.budget is None:

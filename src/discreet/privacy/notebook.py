@@ -1,0 +1,29 @@
+"""How guarantees and ledgers look in a notebook: small HTML without styles of its own, every text escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.ledger import Ledger
+
+
+def guarantee_html(guarantee: Guarantee) -> str:
+    """The line for whoever is in a hurry, in bold, and the paragraph for whoever has to decide."""
+    return f"<p><b>{escape(guarantee.summary())}</b></p><p>{escape(str(guarantee))}</p>"
+
+
+def ledger_html(ledger: Ledger) -> str:
+    """What was charged as a table, between the first and the last line of the printed text."""
+    title, *rest = str(ledger).splitlines()
+    end = rest[len(ledger.entries) :]
+    rows = "".join(
+        f"<tr><td>{escape(entry.label or '(no label)')}</td><td>{entry.count:,}</td>"
+        f"<td>{escape(str(entry.event))}</td></tr>"
+        for entry in ledger.entries
+    )
+    head = "<tr><th>charged for</th><th>times</th><th>event</th></tr>"
+    table = f"<table>{head}{rows}</table>" if rows else ""
+    return f"<p><b>{escape(title)}</b></p>{table}" + "".join(f"<p>{escape(line)}</p>" for line in end)
