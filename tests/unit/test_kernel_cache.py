@@ -99,8 +99,8 @@ def test_the_processor_is_part_of_the_digest(monkeypatch):
 def test_numba_keeps_kernels_in_the_folder_of_the_digest(compiled):
     """Fails when numba no longer reads ``config.CACHE_DIR`` as a function is decorated. Kernels would then not be
     cached at all, which is slow and not wrong (`is_kept_in`)."""
-    assert cache._FOLDER is not None
-    assert cache.is_kept_in(compiled, cache._FOLDER)
+    assert cache.FOLDER is not None
+    assert cache.is_kept_in(compiled, cache.FOLDER)
 
 
 def test_the_setting_of_numba_is_given_back():
@@ -118,7 +118,7 @@ def test_nothing_is_kept_where_another_setting_of_numba_wins(monkeypatch):
 
 def test_nothing_is_kept_when_a_source_was_written_after_the_digest(monkeypatch):
     assert kernel(hypotenuse).stats.cache_path is not None
-    monkeypatch.setattr(cache, "_STATE", (("residuals.py", 0, 0), *cache._STATE[1:]))
+    monkeypatch.setattr(cache, "STATE", (("residuals.py", 0, 0), *cache.STATE[1:]))
     assert kernel(hypotenuse).stats.cache_path is None
 
 
@@ -211,7 +211,7 @@ from discreet.kernels import cache
 from discreet.kernels.vocabulary import add_weights
 cells = np.zeros(1, np.int64)
 add_weights(np.zeros(1, np.int32), np.ones(1, np.int64), 1, np.ones(1, bool), np.array([0, 7]), cells)
-print(cells[0], cache._FOLDER)
+print(cells[0], cache.FOLDER)
 """
 
 

@@ -121,7 +121,7 @@ def own_temporary_folder() -> Path | None:
 # --- for the decorators ---------------------------------------------------------------------------------------------
 
 
-_STATE, _FOLDER = state_of_sources(), choose_folder(digest_of_sources())
+STATE, FOLDER = state_of_sources(), choose_folder(digest_of_sources())
 
 
 @contextmanager
@@ -130,13 +130,13 @@ def folder_for_numba() -> Iterator[Path | None]:
 
     Not when a source was written since the digest was made: the modules of this process may then be of two versions.
     """
-    if _FOLDER is None or state_of_sources() != _STATE:
+    if FOLDER is None or state_of_sources() != STATE:
         yield None
         return
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_FOLDER)
+    numba.config.CACHE_DIR = str(FOLDER)
     try:
-        yield _FOLDER
+        yield FOLDER
     finally:
         numba.config.CACHE_DIR = before
 
