@@ -6,6 +6,7 @@
     ├── ReleaseError        (ValueError)         a folder that is not a release, or a damaged one
     ├── BudgetExceeded      (ValueError)         more privacy than the budget has left
     ├── Overdrawn           (RuntimeError)       noise was to be drawn that no ledger was charged for
+    ├── SelfTestFailed      (RuntimeError)       compiled code that computes something else than its source says
     └── WouldLeak           (ValueError)         asked for something that would reveal private data
 
 A message is one line that says what is wrong, what was found, and what to do next. The command line prints it and
@@ -57,6 +58,10 @@ def _budget_exceeded(message: str, entry: Any, spent: Any, budget: Any) -> Budge
 
 class Overdrawn(DiscreetError, RuntimeError):
     """Noise was to be drawn that no ledger was charged for: a fault of the program, stopped before the draw."""
+
+
+class SelfTestFailed(DiscreetError, RuntimeError):
+    """Compiled code gave a wrong answer to a known question; no guarantee would hold, and nothing was charged."""
 
 
 class WouldLeak(DiscreetError, ValueError):

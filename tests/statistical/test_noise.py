@@ -37,6 +37,7 @@ from discreet.mechanisms.noise import (
     sample_discrete_gaussian,
     sample_discrete_laplace,
 )
+from discreet.privacy.costs import SAMPLING_RATIO
 
 ALPHA = 1e-6
 LAWS = ("laplace", "gaussian")
@@ -160,6 +161,22 @@ def test_the_stated_distance_covers_every_scale(law, scale):
     assert_array_equal(table.guide, np.searchsorted(table.boundaries, leading))
     heads = [min(boundary >> 31, 2**32 - 1) for boundary in table.boundaries[:-1].tolist()]
     assert_array_equal(table.heads, [*heads, 0, 0])
+
+
+@pytest.mark.parametrize("scale", [SMALLEST_SCALE, 0.25, 1.0, 1000.0])
+def test_every_probability_of_laplace_noise_is_right_up_to_a_factor(scale):
+    """2^-86 for each part of a value: that of a magnitude in the table, of all beyond it, and of the excess over it."""
+    table = laplace_table(scale)
+    main, tail = joined(table.boundaries, table.finer), joined(table.tail_boundaries, table.tail_finer)
+    with localcontext() as context:
+        context.prec = 200
+        q, n = (-1 / Decimal(scale)).exp(), len(main)
+        for found, none, some in ((main, (1 - q) / (1 + q), 2 * q / (1 + q)), (tail, 1 - q, q)):
+            ends = [0, *found, 2**PLACES]
+            for j in (*range(0, n, max(1, n // 100)), n):  # each magnitude, and all beyond
+                right = none if j == 0 else some * q ** (j - 1) * (1 if j == n else 1 - q)
+                assert abs((ends[j + 1] - ends[j]) / (2**PLACES * right) - 1) <= Decimal(2) ** -86
+    assert SAMPLING_RATIO > 43 * 2.0**-86
 
 
 @pytest.mark.long

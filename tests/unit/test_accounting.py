@@ -20,8 +20,10 @@ from scipy.stats import binom, norm
 
 import discreet.privacy.costs as costs
 from discreet._errors import InputError
+from discreet.kernels import noise_tables
 from discreet.privacy import accounting
 from discreet.privacy.accounting import delta, epsilon, spent
+from discreet.privacy.calibrate import gaussian
 from discreet.privacy.events import (
     BoundedRangeDraw,
     DiscreteGaussianRelease,
@@ -34,6 +36,7 @@ from discreet.privacy.events import (
     PureRelease,
     ThresholdedVocabulary,
 )
+from discreet.privacy.ledger import Budget
 
 D = 1e-6
 PROOF = Path(costs.__file__).with_name("accounting.proof.md")
@@ -498,6 +501,63 @@ from discreet.privacy import accounting, calibrate
 assert "dp_accounting" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# --- noise as it is drawn ---------------------------------------------------------------------------------------------
+
+
+def exact_delta(event: DiscreteGaussianRelease, at: float) -> float:
+    """Of one release, by the formulas of the proof and the exact curve of a Gaussian."""
+    mu, kappa = 1 / event.sigma, event.cells * 5e-34
+    inside = at - 2 * kappa
+    curve = norm.cdf(mu / 2 - inside / mu) - math.exp(inside + norm.logcdf(-mu / 2 - inside / mu))
+    return float(curve + kappa + (1 + math.exp(at)) * event.cells * 2.0**-159)
+
+
+@pytest.mark.parametrize("sensitivity", [5.0, 6.0, 7.5, 9.0])
+@pytest.mark.parametrize("cells", [10**4, 10**12])
+def test_sampling_is_paid_for_at_any_epsilon(sensitivity: float, cells: int) -> None:
+    """ε from 35 to 82. Before, only n·5·10⁻³⁴ was set aside, which is enough up to ε = 33: with 10¹² cells the true δ
+    was 1.003·10⁻⁶ at ε = 63, and 0.9 at ε = 82."""
+    event = DiscreteGaussianRelease(scale=65536.0, sensitivity=sensitivity * 65536, cells=cells)
+    found = epsilon([Entry(event)], D)
+    if found == math.inf:
+        assert min(exact_delta(event, at) for at in np.arange(30.0, 120.0, 0.25)) > 0.9 * D
+    else:
+        assert found > 30
+        assert exact_delta(event, found) <= D * (1 + 1e-9)
+        assert exact_delta(event, found * 0.998) > D
+        assert delta([Entry(event)], found) >= exact_delta(event, found) * (1 - 1e-9)
+
+
+def test_where_sampling_takes_all_of_delta_nothing_is_finite() -> None:
+    """Multiplier 0.1, ε = 97 by the exact curve: 10⁸ values may differ from their law with probability 7·10⁻⁴¹, and
+    e^97 times that is 10²."""
+    event = DiscreteGaussianRelease(scale=4096.0, sensitivity=40960.0, cells=10**8)
+    assert epsilon([Entry(event)], D) == math.inf
+    assert delta([Entry(event)], 97.0) == 1
+    assert delta([Entry(event)], 1e6) == 1  # no overflow
+
+
+@pytest.mark.parametrize("asked", [30.0, 40.0, 60.0, 100.0, 1000.0])
+def test_calibration_stays_where_sampling_is_covered(asked: float) -> None:
+    """The proof says: up to 76 at δ = 10⁻⁶ for 10⁸ values."""
+    found = gaussian(Budget(asked, D), cells=10**8, scale=65536.0)
+    ((event, count),) = [(entry.event, entry.count) for entry in found.plan]
+    assert isinstance(event, DiscreteGaussianRelease)
+    assert count == 1
+    assert exact_delta(event, found.epsilon) <= D * (1 + 1e-9)
+    assert 0.99 * min(asked, 76.0) <= found.epsilon <= min(asked, 77.0)
+
+
+def test_the_distance_is_that_of_the_sampler() -> None:
+    assert costs.SAMPLING_DISTANCE == noise_tables.DISTANCE
+
+
+def test_draws_and_pairs_have_an_epsilon_however_large() -> None:
+    """Discrete Laplace noise is drawn within a factor of its law, so nothing grows with ε."""
+    entries = [Entry(DiscreteLaplacePair(epsilon=2.0), 101), Entry(BoundedRangeDraw(eta=10.0), 100)]
+    assert 800 < epsilon(entries, D) < 1300
 
 
 # --- the proof --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from discreet._errors import DiscreetError
@@ -29,7 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal without ε must not cost the user a result
     try:
-        code = _run(list(sys.argv[1:] if argv is None else argv))
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            code = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except Kept:
         return INTERRUPTED
@@ -69,6 +72,11 @@ def _run(arguments: list[str]) -> int:
         text = error.format_message().rstrip()
         return _refuse(f"{text}{'' if text.endswith(('.', '?')) else '.'} See '{path} --help'.")
     return code if isinstance(code, int) else 0
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """One line without the place in the code, for the person at the terminal."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _refuse(message: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Lock
 
 import numpy as np
 
@@ -43,10 +44,14 @@ class Workers:
 
     def share(self, work: Callable[[int, int], None], n_pieces: int) -> None:
         """Call ``work(thread, piece)`` for every piece; a thread that is done takes the next piece."""
-        pieces = iter(range(n_pieces))
+        pieces, taking = iter(range(n_pieces)), Lock()
 
         def run(thread: int) -> None:
-            for piece in pieces:  # next() holds Python's lock: each piece goes to one thread
+            while True:
+                with taking:  # each piece goes to one thread, also where Python has no lock of its own
+                    piece = next(pieces, None)
+                if piece is None:
+                    return
                 work(thread, piece)
 
         helping = min(self.n_threads, n_pieces) - 1

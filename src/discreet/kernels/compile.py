@@ -1,7 +1,7 @@
 """How kernels are compiled: one place for the flags, and types that survive.
 
 No ``fastmath`` anywhere: it would let the compiler reorder sums, and the same seed would give other topics on another
-machine. Everything releases Python's lock and is cached on disk, so a second process compiles nothing.
+machine. Everything releases Python's lock and is cached on disk (``cache.py``), so a second process compiles nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numba
 import numpy as np
 from numba.extending import register_jitable
 
+from discreet.kernels.cache import folder_for_numba, is_kept_in
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 at = np.uint64
@@ -20,11 +22,20 @@ at = np.uint64
 end: a quarter of the time of a kernel that looks single cells up."""
 
 
+def _compiled(function: _F, **options: Any) -> _F:
+    with folder_for_numba() as folder:
+        if folder is not None:
+            compiled: _F = numba.njit(nogil=True, cache=True, **options)(function)
+            if is_kept_in(compiled, folder):
+                return compiled
+    in_memory: _F = numba.njit(nogil=True, **options)(function)
+    return in_memory
+
+
 def kernel(function: _F) -> _F:
     """A compiled loop that may allocate arrays. Division by zero gives infinity, as in numpy: a check would keep a loop
     from running in lanes."""
-    compiled: _F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    return compiled
+    return _compiled(function, error_model="numpy")
 
 
 def bare_kernel(function: _F) -> _F:
@@ -33,8 +44,7 @@ def bare_kernel(function: _F) -> _F:
     Counting references costs two atomic operations whenever an array is passed on: measured, more than half of the time
     of a sweep.
     """
-    compiled: _F = numba.njit(nogil=True, cache=True, _nrt=False)(function)
-    return compiled
+    return _compiled(function, _nrt=False)
 
 
 def part(function: _F) -> _F:

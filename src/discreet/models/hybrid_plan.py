@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet._errors import InputError
 from discreet._random import Key
+from discreet.models import self_test
 from discreet.models.checkpoint import Checkpoint
 from discreet.models.payment import Payment
 from discreet.privacy import accounting
@@ -22,6 +23,9 @@ DRAW_SHARE = 0.9
 
 LARGEST_INHERENT = 64.0
 """Up to here, and with priors within `bounds.PRIOR`, every product of a draw is a normal float32."""
+
+SELF_TESTS = (self_test.laplace_noise, self_test.exact_draws)
+"""Of the kernels that the guarantee rests on."""
 
 EXAMPLE = 100
 """Words of the document whose protection is told beside that of a word."""
@@ -150,6 +154,7 @@ def guarantee_of(
     plan: HybridPlan, delta: float, key: Key, assumptions: tuple[str, ...], spent: Iterable[Entry] | None = None
 ) -> Guarantee:
     """Theorem B, and what it comes to for a whole document; of what was ``spent``, where that is more than the plan."""
+    self_test.check(SELF_TESTS)
     entries = plan.entries if spent is None else tuple(spent)
     epsilon = plan.epsilon if spent is None else accounting.epsilon(entries, delta)
     if key.seeded:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS, RoundEngine
 from discreet.engines.threads import MAX_TOPICS
-from discreet.models import shrink
+from discreet.models import self_test, shrink
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
 from discreet.models.loop import Callback, run_sweeps
@@ -79,6 +79,7 @@ class PrivateLDA(TopicModel):
     """
 
     method = "private"
+    _self_tests = (self_test.gaussian_noise, self_test.coins, self_test.word_counts, self_test.residuals)
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from discreet._errors import InputError
 from discreet._random import Key
+from discreet.models import self_test
 from discreet.models.own_ledger import OwnLedger, refuse_in_a_search
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger
@@ -20,6 +21,10 @@ class Paying(Protocol):
     delta: float
     ledger: Ledger | None
     random_state: Any
+
+    @property
+    def _self_tests(self) -> tuple[self_test.Test, ...]:
+        """Of the kernels that its guarantee rests on."""
 
 
 def open_ledger(model: Paying, unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Ledger:
@@ -41,6 +46,7 @@ def open_ledger(model: Paying, unit: Unit, relation: Relation = Relation.ADD_REM
 
 def proven(model: Paying, epsilon: float, unit: Unit, key: Key, assumptions: tuple[str, ...]) -> Guarantee:
     """Theorem A's guarantee: whole units, against whoever sees every released statistic. With a seed it is none."""
+    self_test.check(model._self_tests)
     if key.seeded:
         return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {unit}")
     return Guarantee(

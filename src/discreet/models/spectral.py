@@ -16,6 +16,7 @@ from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.moments import MomentEngine
 from discreet.engines.rounds import LARGEST_UNIT
+from discreet.models import self_test
 from discreet.models.base import TopicModel, check_sizes, numbers
 from discreet.models.bounds import DELTA, EPSILON, PRIOR
 from discreet.models.promise import units_in_words, warn_of_delta
@@ -122,6 +123,7 @@ class SpectralLDA(TopicModel):
     """
 
     method = "spectral"
+    _self_tests = (self_test.gaussian_noise, self_test.moments)
     most_words = MOST_WORDS
     configuration_: int
     edge_split_: tuple[float, ...]

@@ -15,6 +15,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.kept import KeptTopicsEngine
 from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS
 from discreet.engines.threads import MAX_TOPICS
+from discreet.models import self_test
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import CLIP, DELTA, EPSILON, PRIOR, RATE
 from discreet.models.checkpoint import fingerprint
@@ -123,6 +124,7 @@ class SubsampledLDA(TopicModel):
     """
 
     method = "subsampled"
+    _self_tests = (self_test.gaussian_noise, self_test.coins, self_test.topic_counts)
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],

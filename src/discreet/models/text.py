@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from discreet._errors import DiscreetError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
+from discreet.models import self_test
 from discreet.models.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
 from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.promise import open_ledger
@@ -46,6 +47,8 @@ class Planning(Protocol):
     ledger: Ledger | None
     guarantee_: Guarantee
 
+    @property
+    def _self_tests(self) -> tuple[self_test.Test, ...]: ...
     def _check_parameters(self) -> None: ...
     def _plan(self, n_words: int, before: tuple[Entry, ...]) -> _Planned: ...
     def fit(self, X: Any) -> Any: ...
@@ -74,6 +77,7 @@ def fit_text(
     ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
     """
     model._check_parameters()
+    self_test.check(model._self_tests)  # before the words are charged
     ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
     most = getattr(model, "most_words", MANY_WORDS)
     vectorizer = PrivateVectorizer(

@@ -16,7 +16,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS
 from discreet.engines.threads import MAX_TOPICS
 from discreet.engines.variational import VariationalEngine
-from discreet.models import shrink
+from discreet.models import self_test, shrink
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
 from discreet.models.loop import Callback, run_sweeps
@@ -294,6 +294,11 @@ class VariationalLDA(TopicModel):
             )
         if self.ledger is not None and not private:
             raise InputError("epsilon=None adds no noise, so there is nothing to charge. Give epsilon, or no ledger.")
+
+    @property
+    def _self_tests(self) -> tuple[self_test.Test, ...]:
+        used = (self_test.gaussian_noise, self_test.coins, self_test.variational_residuals)
+        return used if self.plain else (*used, self_test.word_counts)
 
     def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
         """Its releases over so many words; ``before`` is what these have cost."""

@@ -20,6 +20,7 @@ from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.text import CorpusBuilder
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
+from discreet.models import self_test
 from discreet.models.bounds import DELTA, EPSILON
 from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
@@ -66,6 +67,8 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     guarantee_, ledger_ :
         What the list of words promises, and what was charged.
     """
+
+    _self_tests = (self_test.gaussian_noise, self_test.word_weights)
 
     _parameter_constraints = {
         "epsilon": [EPSILON],
@@ -142,6 +145,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         users = check_groups(groups, corpus)
         unit = Unit.DOCUMENT if users is None else Unit.USER
         ledger = open_ledger(self, unit)
+        self_test.check(self._self_tests)
         key = Key.open(self.random_state) if key is None else key
         numbers = np.arange(corpus.n_documents) if users is None else users
         unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)

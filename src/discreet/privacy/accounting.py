@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from discreet._errors import InputError
-from discreet.privacy.costs import ORDERS, Cost, Distribution, Floats, cost, gaussian_distribution
+from discreet.privacy.costs import ORDERS, SAMPLING_DISTANCE, Cost, Distribution, Floats, cost, gaussian_distribution
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.guarantee import rounded_up
 
@@ -30,6 +30,9 @@ HOPELESS = 2000.0
 """Beyond this ε a distribution is not worth its memory: nothing is protected by any accounting."""
 ROUNDING = 2e-16
 """Error in δ of a distribution in float64, per composition: five times the worst that was measured (see the proof)."""
+
+REPEATS = 20
+"""Of the search for an ε that covers sampling. One is enough unless ε is about the largest that can be covered."""
 
 CURVE_ROUNDING = 1e-14
 """Error of a Rényi curve in float64, per event: twice the worst that was measured (see the proof)."""
@@ -72,7 +75,7 @@ def delta(entries: Iterable[Entry], epsilon: float) -> float:
         return 1.0
     ways = [total.pure_delta(inside), total.rdp_delta(inside), total.pld_delta(inside)]
     ways += [_invert(lambda d: _split(parts, d).epsilon, inside)]
-    return min(1.0, min(ways) + total.outside_delta)
+    return min(1.0, min(ways) + total.outside_delta + total.sampling_delta(epsilon))
 
 
 # --- composition ------------------------------------------------------------------------------------------------------
@@ -92,10 +95,22 @@ def _spent(parts: Parts, delta: float) -> Spent:
         return Spent(0.0, delta, "nothing")
     total = _total(parts)
     inside = delta - total.outside_delta
-    if inside < 0:
+    found = _best(parts, inside)
+    for _ in range(REPEATS):  # what sampling takes of δ grows with ε: until it is covered
+        again = _best(parts, inside - total.sampling_delta(found.epsilon))
+        if again.epsilon <= found.epsilon:
+            return Spent(again.epsilon, delta, again.method)
+        found = again
+    return Spent(math.inf, delta, "none")
+
+
+@lru_cache(maxsize=1024)
+def _best(parts: Parts, delta: float) -> Spent:
+    """By the theory that gives the smallest ε, if noise had exactly its law."""
+    if delta < 0:
         return Spent(math.inf, delta, "none")
-    ways = [*total.ways(inside), _split(parts, inside)]
-    best = min(ways, key=lambda way: way.epsilon)
+    total = _total(parts)
+    best = min([*total.ways(delta), _split(parts, delta)], key=lambda way: way.epsilon)
     if best.epsilon == math.inf:
         return Spent(math.inf, delta, "none")
     return Spent(best.epsilon + total.outside_epsilon, delta, best.method)
@@ -120,12 +135,19 @@ class _Total:
         self._costs: list[tuple[Cost, int]] = [(cost(event), count) for event, count in parts]
         self.outside_epsilon = math.fsum(n * c.outside_epsilon for c, n in self._costs)
         self.outside_delta = math.fsum(n * c.outside_delta for c, n in self._costs)
+        self.values = sum(n * c.values for c, n in self._costs)
         self.precision = math.fsum(n * c.precision for c, n in self._costs)
         self._rest = [(c, n) for c, n in self._costs if not c.precision]
         self.pure = math.inf if self.precision else math.fsum(n * c.pure for c, n in self._rest)
         self._rdp = ORDERS * self.precision / 2
         for c, n in self._rest:
             self._rdp = self._rdp + (n * _above_rounding(c.rdp) if c.rdp is not None else math.inf)
+
+    def sampling_delta(self, epsilon: float) -> float:
+        """What δ grows by at ``epsilon`` because each value is drawn from a law a little beside its own."""
+        if not self.values:
+            return 0.0
+        return (1 + math.exp(epsilon)) * self.values * SAMPLING_DISTANCE if epsilon < 700 else math.inf
 
     def ways(self, delta: float) -> list[Spent]:
         return [

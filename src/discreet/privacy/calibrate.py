@@ -209,6 +209,14 @@ def _smallest(
     """The smallest noise within the budget, by a bracketed secant on log noise against log ε of what is still free."""
     before = accounting.spent(alongside, budget.delta)
     free = budget.epsilon - before.epsilon
+    if before.epsilon == math.inf:
+        raise BudgetExceeded(
+            f"what is spent or planned already has no finite epsilon at delta={budget.delta:g}. Take a larger delta or "
+            f"an epsilon below {budget.epsilon:g}.",
+            entry=plan(LARGEST)[0],
+            spent=before,
+            budget=budget,
+        )
     if not free > 0:
         raise BudgetExceeded(
             f"no noise is large enough: {before} is spent or planned already, and the budget is {budget}. Take a "

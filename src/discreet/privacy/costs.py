@@ -35,6 +35,11 @@ ORDERS: Floats = np.concatenate(
 )
 MAX_SAMPLED_ORDER = 2048
 """Above it the binomial sum of a sampled Gaussian is not worth its time."""
+SAMPLING_DISTANCE = 2.0**-159  # [sampling]
+"""Total variation between one drawn value of discrete Gaussian noise and its law, at most (``kernels/noise_tables.py``,
+which this room does not import)."""
+SAMPLING_RATIO = 2.0**-80
+"""How far, relatively, the probability of a drawn value of discrete Laplace noise can be from its own."""
 DISCRETE_CELL = 5e-34
 """How far, relatively, a cell's discrete Gaussian can be from a randomised rounding of a continuous one."""
 
@@ -44,8 +49,9 @@ class Cost:
     """One event. What a theory cannot express is infinite, or None for the distribution.
 
     ``precision`` is 1/σ² of an unsampled Gaussian: these compose by adding precisions, so such an event has no other
-    curve. ``outside_epsilon`` and ``outside_delta`` are added to the result whatever the theory. ``spread`` is about
-    the standard deviation of the privacy loss; it chooses the grid of the distribution and nothing else. ``tight`` is
+    curve. ``outside_epsilon`` and ``outside_delta`` are added to the result whatever the theory; ``values`` are
+    drawn numbers that neighbours may move, each within `SAMPLING_DISTANCE` of its law. ``spread`` is about the standard
+    deviation of the privacy loss; it chooses the grid of the distribution and nothing else. ``tight`` is
     False when the distribution dominates the event without being attained, so that the Rényi curve may win.
     """
 
@@ -57,6 +63,7 @@ class Cost:
     tight: bool = True
     outside_epsilon: float = 0.0
     outside_delta: float = 0.0
+    values: int = 0
 
 
 @lru_cache(maxsize=256)
@@ -91,13 +98,14 @@ def _(event: ThresholdedVocabulary) -> Cost:
         precision=gaussian.precision,
         outside_epsilon=gaussian.outside_epsilon - math.log1p(-event.delta_threshold),  # [vocabulary]
         outside_delta=gaussian.outside_delta + event.delta_threshold,
+        values=gaussian.values,
     )
 
 
 def _gaussian(sigma: float, rate: float, *, cells: int) -> Cost:
     drift = cells * DISCRETE_CELL  # [discrete-gaussian]
     if rate == 1:
-        return Cost(precision=sigma**-2, outside_epsilon=2 * drift, outside_delta=drift)
+        return Cost(precision=sigma**-2, outside_epsilon=2 * drift, outside_delta=drift, values=cells)
     grown = math.expm1(min(sigma**-2, 50.0))
     return Cost(
         rdp=_sampled_curve(sigma, rate),
@@ -105,6 +113,7 @@ def _gaussian(sigma: float, rate: float, *, cells: int) -> Cost:
         spread=math.sqrt(min(rate**2 * grown, rate * sigma**-2)),
         outside_epsilon=2 * drift,
         outside_delta=drift,
+        values=cells,
     )
 
 
@@ -130,6 +139,7 @@ def _(event: DiscreteLaplacePair) -> Cost:
         rdp=2 * _two_point_curve(half),
         pld=lambda step: _two_point_distribution(half, step).self_compose(2),
         spread=event.epsilon / math.sqrt(2),
+        outside_epsilon=4 * SAMPLING_RATIO,  # two cells, each in both worlds
     )
 
 

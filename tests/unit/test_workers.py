@@ -1,0 +1,54 @@
+"""Threads that share pieces of work."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+
+from discreet.engines import workers
+from discreet.engines.workers import Workers
+
+
+class Unlocked:
+    """An iterator as it would be without Python's lock: another thread may come between looking and taking."""
+
+    def __init__(self, items: range) -> None:
+        self.place, self.end = 0, len(items)
+
+    def __iter__(self) -> Unlocked:
+        return self
+
+    def __next__(self) -> int:
+        place = self.place
+        time.sleep(0.0001)
+        if place >= self.end:
+            raise StopIteration
+        self.place = place + 1
+        return place
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+@pytest.mark.parametrize("n_pieces", [0, 1, 200])
+def test_each_piece_is_done_once(monkeypatch, n_threads, n_pieces):
+    """Of 200 pieces, threads that are not kept apart do nearly every one twice or more."""
+    monkeypatch.setattr(workers, "iter", Unlocked, raising=False)
+    done: Counter[int] = Counter()
+    threads = Workers(n_threads)
+    threads.share(lambda thread, piece: done.update([piece]), n_pieces)
+    threads.close()
+    assert done == Counter(range(n_pieces))
+
+
+def test_an_error_of_another_thread_is_raised():
+    threads = Workers(2)
+
+    def work(thread: int, piece: int) -> None:
+        time.sleep(0.001)
+        if thread == 1:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        threads.share(work, 50)
+    threads.close()
