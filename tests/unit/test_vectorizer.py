@@ -432,7 +432,7 @@ SELECTING = {
 
 
 @hopeless
-@pytest.mark.filterwarnings("ignore:only 6 words were selected from the text, and a topic needs 5: 2 topics are")
+@pytest.mark.filterwarnings("ignore:only 6 words were selected from the text")
 @pytest.mark.filterwarnings("ignore:.* topics stand clear of the noise")
 @pytest.mark.filterwarnings("ignore:the tensor decomposition did not settle")
 @pytest.mark.parametrize("users", [False, True])

@@ -150,7 +150,8 @@ def _clear_share(
     noisy: FloatArray, variance: FloatArray | float, above: FloatArray, deviation: FloatArray, clear: Any
 ) -> float:
     total = float(noisy.sum())
-    if total < 5 * math.sqrt(float(np.broadcast_to(variance, noisy.shape).sum())):  # not even the size is known
+    noise = math.sqrt(float(np.broadcast_to(variance, noisy.shape).sum()))
+    if total < 3 * math.sqrt(noisy.shape[1]) * noise:  # not even the size of a topic is known
         return 0.0
     by_chance = math.exp(-(CLEAR**2) / 2) / math.sqrt(2 * math.pi)  # E[z; z > 3] of pure noise
     return max(0.0, float(above[clear].sum() - by_chance * deviation.sum()) / total)
