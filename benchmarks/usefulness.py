@@ -169,7 +169,7 @@ def main(quick: bool = False) -> bool:
         found = run(cell)
         head = f"| {cell.name} | {cell.n:,} {cell.unit}s | {cell.n_topics} | {cell.epsilon:g} "
         if isinstance(found, str):
-            print(f"{head}| {found} |", flush=True)
+            print(f"{head}| {found.split(':')[0]}: refused |" + " |" * 9, flush=True)
             continue
         truth = found.truth(cell.n_words is None)
         source = "selected" if cell.n_words is None else "public"

@@ -58,7 +58,9 @@ def test_topics_look_useful_as_long_as_the_noise_lets_them(n_topics):
     hidden = judge(*table(n_topics, 100.0, topical=True), Setting(1.0))
     assert hidden is not None
     assert not hidden.useful
-    assert "of the text stands out of the noise" in hidden.reason
+    assert (
+        hidden.reason == "topics differ by more than the noise in 0% of the text, and useful ones do so in 18% or more"
+    )
 
 
 def test_one_topic_is_not_judged():
