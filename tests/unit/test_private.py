@@ -325,7 +325,7 @@ def test_callbacks_hear_nothing_and_may_end_it(corpus):
 
 def test_useless_topics_get_a_sentence(corpus):
     """After the fit from its final numbers; before anything is charged where a public number of units shows it."""
-    with pytest.warns(UserWarning, match=r"^these topics are unlikely to be useful: topics differ by more") as caught:
+    with pytest.warns(UserWarning, match=r"^these topics are unlikely to be useful: they differ by more") as caught:
         model = tiny(epsilon=0.5).fit(corpus)
     assert [warning.filename for warning in caught] == [__file__]
     assert str(caught[0].message) == f"these {model.usefulness_.summary()}"

@@ -55,7 +55,7 @@ def topics(
     show.topics_table(words)
     show.note(f"guarantee: {release.guarantee.summary()}")
     if release.usefulness is not None:
-        show.note(release.usefulness.summary())
+        show.note(show.printable(release.usefulness.summary()))
 
 
 def transform(

@@ -117,7 +117,7 @@ def judge(noisy: FloatArray, variance: FloatArray | float, topics: FloatArray, s
     clear_topics = int((2 * np.take_along_axis(clear.T, top, axis=1).sum(axis=1) >= top.shape[1]).sum())
     too_few = few_words(n_words, n_topics, selected=setting.selected)
     hidden = share < LEAST_SHARE
-    reason = too_few or f"topics differ by more than the noise in {share:.0%} of the text"
+    reason = too_few or f"they differ by more than the noise in {share:.0%} of the text"
     if hidden and not too_few:
         reason += f", and useful ones do so in {math.ceil(100 * LEAST_SHARE)}% or more"
     advice = _way_out(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
