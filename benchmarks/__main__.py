@@ -25,8 +25,9 @@ NAMES = (
     "throughput",
     "dense_or_sparse",
     "time_to_perplexity",
+    "usefulness",
 )
-SLOW = ("time_to_perplexity",)
+SLOW = ("time_to_perplexity", "usefulness")
 """Left out by ``--quick`` unless named."""
 PACKAGES = "discreet", "numpy", "numba", "tomotopy", "gensim", "scikit-learn"
 

@@ -407,7 +407,7 @@ def test_what_a_model_warns_of_is_one_line(here: Path, run: Run) -> None:
     ran = run(*PRIVATE[:-1], "0.05", *WORDS)
     assert ran.code == 0, ran.err
     assert len(ran.err.splitlines()) == 1
-    assert ran.err.startswith("warning: this will hardly give useful topics: the noise in an average cell may be ")
+    assert ran.err.startswith("warning: these topics are unlikely to be useful: 5 words are too few for 2 topics")
 
 
 def test_columns_that_a_method_does_not_use_are_told(here: Path, run: Run) -> None:
@@ -571,6 +571,8 @@ def test_evaluate(here: Path, run: Run) -> None:
     assert ran.code == 0, ran.err
     assert [line.split("\t")[0] for line in ran.out.splitlines()] == [
         "perplexity",
+        "unigram",
+        "coverage",
         "C_V",
         "C_NPMI",
         "U_Mass",
@@ -581,6 +583,46 @@ def test_evaluate(here: Path, run: Run) -> None:
     assert 1 < told["perplexity"] < 8
     assert set(told["coherence"]) == {"c_v", "c_npmi", "u_mass"}
     assert told["scored_documents"] == 40
+    assert told["perplexity"] < told["unigram_perplexity"]
+    assert told["coverage"] == 1.0  # "the" is a stop word, and "day7" no word
+
+
+def test_evaluate_tells_how_much_of_the_text_it_sees(here: Path, run: Run) -> None:
+    """A model over few words has a flattering perplexity: this one sees four of each seven tokens, stop words apart."""
+    (here / "wide.jsonl").write_text('{"text": "rain and wind, rain, storm: sailors like harbours"}\n' * 9)
+    told = json.loads(run("evaluate", "model", "wide.jsonl", "--json").out)
+    assert told["coverage"] == pytest.approx(4 / 7)
+    assert 1 < told["unigram_perplexity"] < 4
+
+
+def test_usefulness_is_said_wherever_a_model_is_shown(here: Path, run: Run) -> None:
+    words(here)
+    ran = run(*PRIVATE, *WORDS)
+    assert ran.code == 0, ran.err
+    verdict = "topics are unlikely to be useful: 5 words are too few for 2 topics, which need 5 each"
+    assert any(line.startswith(verdict) for line in ran.out.splitlines())
+    about = json.loads((here / "new" / "release.json").read_text())
+    assert about["usefulness"]["useful"] is False
+    assert verdict in run("topics", "new").err
+    for told in (run("topics", "new", "--json").out, run(*PRIVATE, *WORDS, "--overwrite", "--json").out):
+        found = json.loads(told)["usefulness"]
+        assert found["summary"].startswith(verdict)
+        assert found["useful"] is False
+    assert json.loads(run("topics", "model", "--json").out)["usefulness"] is None
+
+
+def test_sixteen_users_are_refused_before_anything_is_charged(here: Path, run: Run) -> None:
+    file = BudgetFile.create(here / "mails.budget", 1.0, 1e-6, "user")
+    before = everything_in(here)
+    fit = ("fit", "texts.jsonl", "--text", "body", "--group", "who", "--epsilon", 1, "--units", 16)
+    ran = run(*fit, "--budget", "mails.budget", "-o", "new")
+    assert ran.code == 2
+    assert ran.err.startswith(
+        "discreet: 16 units are too few to select any word from at epsilon=1: a word must be shared"
+    )
+    assert len(ran.err.splitlines()) == 1
+    assert file.ledger().entries == ()
+    assert everything_in(here) == before
 
 
 def test_evaluate_on_counts_takes_whole_documents_as_windows(here: Path, run: Run) -> None:
@@ -625,7 +667,7 @@ def test_demo(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.code == 0, ran.err
     assert "1,800 docstrings to train on, 200 held out" in ran.out
     assert re.search(r"guarantee: ε = 3\.9\d*, δ = 1e-06 for one document .*: proven", ran.out)
-    assert re.search(r"\d words selected and 10 topics trained in [\d.]+ s", ran.out)
+    assert re.search(r"\d words selected and 2 topics trained in [\d.]+ s", ran.out)
     private, unigram = map(float, re.search(r"docstrings: (\d+); .*: (\d+) \(lower", ran.out).groups())
     assert private < unigram
     assert everything_in(here) == before
@@ -777,7 +819,11 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "no epsilon": (nothing, ("fit", "-o", "new", "texts.jsonl", "--method", "private"), "needs --epsilon"),
     "sweeps of a private model": (nothing, (*FIT, "texts.jsonl", "--epsilon", "1"), "private takes no --sweeps"),
     "beta of a private model": (nothing, (*PRIVATE, "--beta", "1"), "private takes no --beta"),
-    "no word stands out": (nothing, PRIVATE, "no word stood out of the noise.*charged for the attempt"),
+    "no word stands out": (
+        nothing,
+        PRIVATE,
+        r"no word stood out of the noise.*charged epsilon=0\.2\d* for",
+    ),
     "too small a budget for words and topics": (
         words,
         (*PRIVATE, "--group", "who", "--budget", "users.budget"),

@@ -92,6 +92,7 @@ def run_command(text: str) -> int:
     return subprocess.run(["bash", "-c", text], check=False).returncode
 
 
+@pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")  # of so few words and documents
 @every_page
 def test_blocks_do_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -75,7 +75,7 @@ ESTIMATORS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:this will hardly give useful topics", "ignore:delta=")
+@pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful", "ignore:delta=")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_scikit_learn_contract(name):
     estimator = ESTIMATORS[name]

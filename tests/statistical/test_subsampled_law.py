@@ -53,7 +53,7 @@ def distance(values: np.ndarray, rate: float, noise: float) -> float:
     return float(max((at[1:] - law).max(), (law - at[:-1]).max()))
 
 
-@pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
+@pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 @pytest.mark.parametrize(
     ("options", "rate"),
     [

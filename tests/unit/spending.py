@@ -12,7 +12,7 @@ from discreet._errors import InputError
 from discreet.mechanisms import release
 from discreet.privacy import Budget, Ledger
 
-hopeless = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
+hopeless = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 """Tests are fast because their corpora are tiny, and the model says what it thinks of that."""
 
 

@@ -22,7 +22,7 @@ from discreet.models import private_rounds
 from discreet.models.checkpoint import Checkpoint, fingerprint, kept_until_safe
 from discreet.privacy import Entry, accounting
 
-pytestmark = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
+pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
 CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(
     lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, vocabulary_from="public"

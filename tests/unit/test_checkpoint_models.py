@@ -16,7 +16,7 @@ from discreet.corpus import lda_corpus
 from discreet.models import hybrid, private_rounds, subsampled_rounds
 from discreet.privacy import accounting
 
-pytestmark = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
+pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
 PUBLIC = lda_corpus(40, 40, 3, seed=2).corpus
 CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(PUBLIC.vocabulary, vocabulary_from="public")

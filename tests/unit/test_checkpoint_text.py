@@ -20,9 +20,12 @@ from discreet.models.checkpoint import Checkpoint
 from discreet.models.text import fit_text
 from discreet.privacy import accounting
 
-pytestmark = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
+pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
-KINDS = ("rain wind storm cloud sleet hail", "piano violin concert music cello flute")
+KINDS = (
+    "rain wind storm cloud sleet hail frost thunder breeze drizzle",
+    "piano violin concert music cello flute opera trumpet guitar chorus",
+)
 
 
 def texts(n: int = 1500) -> Corpus:

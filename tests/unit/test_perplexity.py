@@ -12,7 +12,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
 from discreet.engines.documents import MAX_STEPS, PIECE, TOLERANCE
-from discreet.evaluation import completion, completion_perplexity, fold_in_perplexity
+from discreet.evaluation import completion, completion_perplexity, coverage, fold_in_perplexity, unigram_perplexity
 from discreet.kernels.likelihood import mixture_weights, score_documents, score_mixtures
 from discreet.kernels.shuffle import shuffle_documents
 
@@ -226,3 +226,37 @@ def test_fold_in_needs_a_token() -> None:
     corpus = Corpus(np.empty(0, np.int32), np.array([0, 0]), ("a", "b"))
     with pytest.raises(InputError, match="no document has 1 tokens"):
         fold_in_perplexity(np.full((2, 2), 0.5), corpus, alpha=0.1)
+
+
+# --- what to read a perplexity beside ---------------------------------------------------------------------------------
+
+
+def repeated(*documents: str) -> Corpus:
+    """Each document is one letter again and again, so that any half of it is known."""
+    words = np.array([ord(letter) - ord("a") for letter in "".join(documents)], np.int32)
+    return Corpus(words, np.cumsum([0, *map(len, documents)]), ("a", "b", "c"))
+
+
+def test_unigram_counts_observed_halves_and_scores_the_others() -> None:
+    corpus = repeated("aaaa", "aaaa", "aaaaaa", "bbbb", "ccc")  # the last is too short to be scored, but it is observed
+    p = np.array([7.5, 2.5, 1.5]) / 11.5
+    expected = math.exp(-(7 * math.log(p[0]) + 2 * math.log(p[1])) / 9)
+    assert unigram_perplexity(corpus) == pytest.approx(expected)
+    assert unigram_perplexity(corpus) == pytest.approx(completion_perplexity(p[None], corpus, alpha=1.0))
+    assert unigram_perplexity(corpus, random_state=5, n_threads=2) == pytest.approx(expected)
+
+
+def test_topics_of_two_kinds_of_documents_beat_it() -> None:
+    corpus = repeated(*["aaaaaaaa", "bbbbbbbb"] * 20)
+    topics = np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01]])
+    assert completion_perplexity(topics, corpus, alpha=0.1) < 1.2
+    assert unigram_perplexity(corpus) == pytest.approx(2, rel=0.01)
+
+
+def test_coverage() -> None:
+    corpus = repeated("aaaa", "bbb", "c")
+    assert coverage(corpus, ["a", "z"]) == 4 / 8
+    assert coverage(corpus, ["a"], ignored={"b", "a"}) == 4 / 5  # a word of the model is no stop word
+    assert coverage(corpus, []) == 0
+    with pytest.raises(InputError, match="no token"):
+        coverage(corpus, [], ignored={"a", "b", "c"})

@@ -72,6 +72,7 @@ def test_bad_parameters_are_one_line_and_cost_nothing(corpus, options):
     check_refusal(lambda ledger: tiny(**{"ledger": ledger, **options}).fit(corpus), options)
 
 
+@hopeless
 def test_more_cells_than_kernels_can_count_are_refused_before_anything_is_spent():
     wide = Corpus.from_counts(sparse.csr_array(([1], ([0], [0])), shape=(1, 40_000)))
     ledger = Ledger(Budget(5.0, 1e-5))
@@ -263,7 +264,9 @@ def test_nothing_private_is_left_in_the_estimator(corpus):
         "history_",
         "ledger_",
         "n_features_in_",
+        "standard_errors_",
         "topic_shares_",
+        "usefulness_",
         "_spent",
         "_vocabulary",
     }
@@ -320,13 +323,17 @@ def test_callbacks_hear_nothing_and_may_end_it(corpus):
 # --- whether it works ------------------------------------------------------------------------------------------------
 
 
-def test_a_hopeless_setting_gets_a_sentence(corpus):
-    with pytest.warns(UserWarning, match=r"this will hardly give useful topics: .* times the count") as caught:
-        tiny(epsilon=0.5).fit(corpus)
-    assert caught[0].filename == __file__
-    assert re.search(r"with about [\d,]+ units \(a noisy count\), ", str(caught[0].message))
-    with pytest.warns(UserWarning, match=rf"with {corpus.n_documents:,} units, "):  # public: no noise in it
-        tiny(epsilon=0.5, n_units=corpus.n_documents).fit(corpus)
+def test_useless_topics_get_a_sentence(corpus):
+    """After the fit from its final numbers; before anything is charged where a public number of units shows it."""
+    with pytest.warns(UserWarning, match=r"^these topics are unlikely to be useful: they differ by more") as caught:
+        model = tiny(epsilon=0.5).fit(corpus)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert str(caught[0].message) == f"these {model.usefulness_.summary()}"
+    ledger = Ledger(Budget(1.0, 1e-5))
+    foreseen = tiny(epsilon=0.5, n_units=corpus.n_documents, ledger=ledger)
+    with pytest.raises(UserWarning, match=r"useful: the noise at epsilon=0\.5 hides the topics of 30 words\. "):
+        foreseen.fit(corpus)  # warnings are errors here
+    assert ledger.entries == ()
 
 
 @hopeless
@@ -366,7 +373,7 @@ def test_it_learns():
     unigram = np.exp(-np.log((train.word_counts + 1) / (train.word_counts + 1).sum())[test.words].mean())
     assert model.perplexity(test) < plain + 0.25 * (unigram - plain)
     noise = PrivateLDA(5, epsilon=0.01, n_rounds=60, n_threads=2)
-    with pytest.warns(UserWarning, match="hardly"):
+    with pytest.warns(UserWarning, match="unlikely to be useful"):
         assert noise.fit(train).perplexity(test) > plain + 0.5 * (unigram - plain)
 
 

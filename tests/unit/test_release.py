@@ -22,6 +22,7 @@ from discreet.corpus.tokenizer import Tokenizer
 from discreet.models import release_folder
 from discreet.models.release import Release
 from discreet.models.release_folder import FILES, check_target
+from discreet.models.usefulness import Usefulness
 from discreet.privacy import EXACT_COUNTS, Guarantee
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -107,11 +108,23 @@ def test_it_keeps_its_own_unchangeable_arrays() -> None:
         ({"history": {"change": ["x"]}}, "must be a list of numbers"),
         ({"ledger": [1]}, "entry of the ledger"),
         ({"versions": {"numpy": 2}}, "versions must be texts"),
+        ({"topic_shares": [0.5]}, r"topic_shares must be of shape \(2,\)"),
+        ({"topic_shares": [1.5, -0.5]}, "not negative"),
+        ({"standard_errors": np.zeros((2, 3))}, r"standard_errors must be of shape \(2, 4\)"),
+        ({"usefulness": "very"}, "must be a Usefulness"),
     ],
 )
 def test_a_release_cannot_be_built_wrong(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make(**changes)
+
+
+def test_html_escapes_words() -> None:
+    html = make(vocabulary=("<script>", "b&c", "gamma", "delta"))._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "b&amp;c" in html
+    assert "guarantee: none" in html
 
 
 # --- transform -------------------------------------------------------------------------------------------------------
@@ -328,6 +341,33 @@ class Bomb:
         return os.mkdir, ("exploded",)
 
 
+USEFUL = Usefulness(True, 0.4, 2, 2, 4, "all is well", "")
+
+
+def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
+    full = make(topic_shares=[0.25, 0.75], standard_errors=np.full((2, 4), 0.01), usefulness=USEFUL)
+    folder = full.save(tmp_path / "full")
+    again = Release.load(folder)
+    np.testing.assert_array_equal(again.topic_shares, [0.25, 0.75])
+    np.testing.assert_array_equal(again.standard_errors, np.full((2, 4), 0.01))
+    assert again.usefulness == USEFUL
+    assert not again.standard_errors.flags.writeable
+    assert {p.name for p in folder.iterdir()} == set(release_folder.KNOWN)
+    full.save(folder, overwrite=True)
+    (folder / "standard_errors.npy").unlink()
+    with pytest.raises(ReleaseError, match=r"standard_errors\.npy is missing"):
+        Release.load(folder)
+
+
+def test_folders_of_version_1_are_read(saved: Path) -> None:
+    """They have no optional array and no word of usefulness."""
+    assert {p.name for p in saved.iterdir()} == set(FILES)
+    edit_head(saved, format_version=1, usefulness=...)
+    old = Release.load(saved)
+    assert old.topic_shares is old.standard_errors is old.usefulness is None
+    assert old.top_words(1) == [["alpha"], ["delta"]]
+
+
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "gone": (shutil.rmtree, "does not exist"),
     "empty": (emptied, "not a release: it has no release.json"),
@@ -339,7 +379,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "head deep": (lambda p: (p / "release.json").write_text("[" * 200_000), "not valid JSON"),
     "head list": (lambda p: (p / "release.json").write_text("[]"), "written by something else"),
     "foreign": (lambda p: edit_head(p, format="pickle"), "written by something else"),
-    "newer": (lambda p: edit_head(p, format_version=2), "format version 2, .* Upgrade discreet"),
+    "newer": (lambda p: edit_head(p, format_version=3), "format version 3, .* Upgrade discreet"),
     "version": (lambda p: edit_head(p, format_version="1"), "no format version"),
     "no method": (lambda p: edit_head(p, method=...), "has no 'method'"),
     "no sums": (lambda p: edit_head(p, sha256={}), "does not list the checksums"),
@@ -355,6 +395,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "tokenizer": (lambda p: edit_head(p, tokenizer={"pattern": "a+"}), "the tokenizer must be a pattern, and"),
     "pattern": (lambda p: edit_head(p, tokenizer={"pattern": "[", "lowercase": True}), "not a regular expression"),
     "history": (lambda p: edit_head(p, history={"x": "y"}), "must be a list of numbers"),
+    "usefulness": (lambda p: edit_head(p, usefulness={"useful": True}), "usefulness must have exactly the fields"),
     "topics cut": (lambda p: os.truncate(p / "topics.npy", 150), "topics.npy has changed"),
     "word changed": (lambda p: (p / "vocabulary.txt").write_text("a\nb\nc\nd\n"), "vocabulary.txt has changed"),
     "not npy": (rewrite("topics.npy", lambda p: p.write_bytes(b"junk" * 50)), "not a plain array"),

@@ -138,7 +138,8 @@ def test_a_release_holds_what_was_released_and_no_more(corpus, tmp_path):
     assert not re.search(r"\b(40|800)\b", text)  # documents, tokens
     state = pickle.loads(pickle.dumps(model))
     assert {name for name in vars(state) if name.endswith("_")} == {
-        "components_", "alpha_", "beta_", "guarantee_", "history_", "ledger_", "n_features_in_"
+        "components_", "alpha_", "beta_", "guarantee_", "history_", "ledger_", "n_features_in_",
+        "standard_errors_", "topic_shares_", "usefulness_"
     }  # fmt: skip
     again = model.set_params(as_published=True, tolerance=1e9, random_state=None).fit(corpus)
     assert not hasattr(again, "ledger_")  # of the first fit
@@ -168,7 +169,7 @@ def test_it_finds_the_topics_of_many_documents(options):
     distance = [0.5 * np.abs(made.topics[i] - model.components_[j]).sum() for i, j in pairs(made.topics, model)]
     assert max(distance) < 0.3
     noise = SubsampledLDA(4, epsilon=0.05, n_rounds=5, random_state=1)
-    with pytest.warns(UserWarning, match="hardly give useful topics"):
+    with pytest.warns(UserWarning, match="unlikely to be useful"):
         noise.fit(made.corpus[:50])
     assert max(0.5 * np.abs(made.topics[i] - noise.components_[j]).sum() for i, j in pairs(made.topics, noise)) > 0.5
 

@@ -131,7 +131,7 @@ def test_the_guarantee_and_the_ledger():
 def test_no_word_is_an_error_that_has_been_charged(texts):
     """Whether there is no document or no frequent word: the same line."""
     ledger = Ledger(Budget(1.0, 1e-6))
-    with pytest.raises(InputError, match=r"no word stood out of the noise at epsilon=1, .*charged for the attempt"):
+    with pytest.raises(InputError, match=r"no word stood out of the noise at epsilon=1, .*charged epsilon=0\.99\d for"):
         PrivateVectorizer(ledger=ledger).fit(texts)
     assert ledger.entries == PrivateVectorizer().plan().entries
 
@@ -208,6 +208,7 @@ def test_a_choice_among_selected_words_keeps_their_cost_and_adds_a_condition():
     assert fitted.guarantee_.reasons == (UNKNOWN_WORDS,)
 
 
+@hopeless
 def test_one_document_must_not_decide_what_others_are_left_with():
     """Of the three most frequent words one is "wind" in D′ alone. No list makes up for that, public or selected."""
     texts = ["rain wind storm"] * 300 + ["piano violin concert"] * 300
@@ -433,6 +434,7 @@ SELECTING = {
 
 
 @hopeless
+@pytest.mark.filterwarnings("ignore:only 6 words were selected from the text")
 @pytest.mark.filterwarnings("ignore:.* topics stand clear of the noise")
 @pytest.mark.filterwarnings("ignore:the tensor decomposition did not settle")
 @pytest.mark.parametrize("users", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,12 +49,16 @@ def demo(
     )
     start = time.perf_counter()
     model = PrivateLDA(n_topics, epsilon=EPSILON, n_rounds=rounds, n_threads=threads, progress=True)
-    fit_text(model, train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # fewer topics, or hardly useful ones: said below
+        fit_text(model, train)
     seconds = time.perf_counter() - start
     release = model.release()
     show.topics_table(release.top_words())
-    typer.echo(f"{release.n_words:,} words selected and {n_topics} topics trained in {seconds:.1f} s")
+    typer.echo(f"{release.n_words:,} words selected and {release.n_topics} topics trained in {seconds:.1f} s")
     typer.echo(_compared(model.perplexity(rest), train, rest.restrict(release.vocabulary)))
+    if release.usefulness is not None:
+        typer.echo(release.usefulness.summary())
     typer.echo(f"guarantee: {release.guarantee.summary()}")
     typer.echo(str(release.guarantee))
     typer.echo("next: discreet fit FILE --epsilon 1 -o MODEL  (discreet fit --help)")

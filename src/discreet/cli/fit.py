@@ -289,6 +289,8 @@ def _report(release: Release, output: Path, seconds: float | None, *, quiet: boo
     if not quiet:
         show.topics_table(release.top_words())
     typer.echo(f"guarantee: {release.guarantee.summary()}")
+    if release.usefulness is not None:
+        typer.echo(release.usefulness.summary())
     if seconds is None:
         typer.echo(str(release.guarantee))
         typer.echo(f"wrote {output}")
@@ -305,5 +307,6 @@ def summary(release: Release, output: Path, seconds: float | None) -> dict[str, 
         "n_words": release.n_words,
         **({} if seconds is None else {"seconds": round(seconds, 3)}),
         "guarantee": release.guarantee.to_json(),
+        "usefulness": show.usefulness_json(release),
         "topics": release.top_words(),
     }

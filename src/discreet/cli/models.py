@@ -49,10 +49,13 @@ def topics(
     release = Release.load(model)
     words = release.top_words(n_words)
     if as_json:
-        show.as_json({"method": release.method, "guarantee": release.guarantee.to_json(), "topics": words})
+        about = {"method": release.method, "guarantee": release.guarantee.to_json()}
+        show.as_json({**about, "usefulness": show.usefulness_json(release), "topics": words})
         return
     show.topics_table(words)
     show.note(f"guarantee: {release.guarantee.summary()}")
+    if release.usefulness is not None:
+        show.note(show.printable(release.usefulness.summary()))
 
 
 def transform(
@@ -91,12 +94,17 @@ def evaluate(
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure MODEL on the documents of FILE: completion perplexity, coherence and topic diversity."""
-    from discreet.evaluation import coherence, completion, diversity
+    """Measure MODEL on the documents of FILE: completion perplexity, coverage, coherence and topic diversity."""
+    from discreet.corpus import Tokenizer, english_stop_words
+    from discreet.evaluation import coherence, completion, coverage, diversity, unigram_perplexity
     from discreet.models.release import Release
 
     release = Release.load(model)
-    corpus = _documents(model, release, file, dataset, text)
+    tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary knows which are words
+    everything = open_corpus(file, dataset, text=text, tokenizer=tokenizer)
+    corpus = _known(model, everything.restrict(release.vocabulary))
+    covered = coverage(everything, release.vocabulary, ignored=english_stop_words())
+    unigram = unigram_perplexity(corpus, n_threads=threads)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
     held_out = completion(release.topics, corpus, alpha=release.alpha, n_threads=threads)
     ordered = not holds_counts(file, dataset)
@@ -109,6 +117,8 @@ def evaluate(
         show.as_json(
             {
                 "perplexity": held_out.perplexity,
+                "unigram_perplexity": unigram,
+                "coverage": covered,
                 "scored_documents": held_out.n_documents,
                 "scored_tokens": held_out.n_tokens,
                 "coherence": {"c_v": c_v, "c_npmi": c_npmi, "u_mass": u_mass},
@@ -122,6 +132,8 @@ def evaluate(
             ("measure", "value", "meaning"),
             [
                 ("perplexity", f"{held_out.perplexity:.2f}", f"document completion, {scored}; lower is better"),
+                ("unigram", f"{unigram:.2f}", "the same by word frequencies alone: what topics must beat"),
+                ("coverage", f"{covered:.4f}", "share of the tokens, stop words apart, that are words of the model"),
                 ("C_V", f"{c_v:.4f}", f"coherence of the {best} best words of each topic; higher is better"),
                 ("C_NPMI", f"{c_npmi:.4f}", "the same by normalised mutual information"),
                 ("U_Mass", f"{u_mass:.4f}", "the same by documents in which words meet"),
@@ -137,6 +149,10 @@ def evaluate(
 def _documents(model: Path, release: Release, file: str | None, dataset: str | None, text: str | None) -> Corpus:
     """The documents in the words of the model. None of its words at all is a mistake, not a result."""
     corpus = open_corpus(file, dataset, text=text, vocabulary=release.vocabulary, tokenizer=release.tokenizer)
+    return _known(model, corpus)
+
+
+def _known(model: Path, corpus: Corpus) -> Corpus:
     if corpus.n_tokens == 0:
         raise InputError(f"no document holds a word of {model}. Are they of the same kind and language?")
     return corpus

@@ -6,9 +6,12 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from discreet.models.release import Release
 
 
 def note(text: str) -> None:
@@ -40,6 +43,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seque
 
 def topics_table(words: Sequence[Sequence[str]]) -> None:
     table(("topic", "words"), [(str(k), " ".join(best)) for k, best in enumerate(words)], right=("topic",))
+
+
+def usefulness_json(release: Release) -> Any:
+    """null where the model adds no noise, or does not judge itself."""
+    return release.usefulness and {**release.usefulness.to_json(), "summary": release.usefulness.summary()}
 
 
 def printable(text: str) -> str:

@@ -2,9 +2,16 @@
 
 from discreet.evaluation._top_words import top_words
 from discreet.evaluation.coherence import Coherence, coherence
+from discreet.evaluation.coverage import coverage
 from discreet.evaluation.diversity import diversity
 from discreet.evaluation.matching import Matching, match_topics
-from discreet.evaluation.perplexity import Completion, completion, completion_perplexity, fold_in_perplexity
+from discreet.evaluation.perplexity import (
+    Completion,
+    completion,
+    completion_perplexity,
+    fold_in_perplexity,
+    unigram_perplexity,
+)
 
 __all__ = [
     "Coherence",
@@ -13,8 +20,10 @@ __all__ = [
     "coherence",
     "completion",
     "completion_perplexity",
+    "coverage",
     "diversity",
     "fold_in_perplexity",
     "match_topics",
     "top_words",
+    "unigram_perplexity",
 ]

@@ -69,12 +69,8 @@ def completion(
     .. [2] Wallach, Murray, Salakhutdinov and Mimno, "Evaluation Methods for Topic Models", ICML 2009.
     """
     phi = _probabilities(topics, corpus)
-    words = np.array(corpus.words)
-    key = Key.open(random_state)
-    shuffle_documents(words, corpus.offsets, key.words, np.uint32(Purpose.COMPLETION_SPLIT), np.uint32(0))
-    lengths = corpus.lengths
-    half = lengths // 2
-    return _score(phi, corpus, words, alpha, half, half, lengths >= MIN_TOKENS, MIN_TOKENS, n_threads)
+    words, half = _halves(corpus, random_state)
+    return _score(phi, corpus, words, alpha, half, half, corpus.lengths >= MIN_TOKENS, MIN_TOKENS, n_threads)
 
 
 def completion_perplexity(
@@ -82,6 +78,21 @@ def completion_perplexity(
 ) -> float:
     """The perplexity of :func:`completion`, whose docstring states the protocol. Lower is better."""
     return completion(topics, corpus, alpha=alpha, random_state=random_state, n_threads=n_threads).perplexity
+
+
+def unigram_perplexity(corpus: Corpus, *, random_state: Any = 0, n_threads: int | None = None) -> float:
+    """What word frequencies alone reach on the tokens that :func:`completion` scores: what topics must beat.
+
+    The frequencies are counted in the observed halves of all documents, half a token added to each word: what a model
+    is given of a document, this is given of all of them, and neither has seen the tokens that are scored. It depends on
+    the documents and their words only, so models over the same words share it.
+    """
+    words, half = _halves(corpus, random_state)
+    observed = np.arange(len(words)) < np.repeat(corpus.offsets[:-1] + half, corpus.lengths)
+    counts = np.bincount(words[observed], minlength=corpus.n_words) + 0.5
+    taken = corpus.lengths >= MIN_TOKENS
+    phi = (counts / counts.sum())[None, :]
+    return _score(phi, corpus, words, 1.0, half, half, taken, MIN_TOKENS, n_threads).perplexity
 
 
 def fold_in_perplexity(topics: Any, corpus: Corpus, *, alpha: Any, n_threads: int | None = None) -> float:
@@ -105,6 +116,14 @@ def fold_in_perplexity(topics: Any, corpus: Corpus, *, alpha: Any, n_threads: in
     return _score(
         phi, corpus, np.array(corpus.words), alpha, lengths, np.zeros_like(lengths), lengths >= 1, 1, n_threads
     ).perplexity
+
+
+def _halves(corpus: Corpus, random_state: Any) -> tuple[Int32Array, IntArray]:
+    """The tokens of each document in a random order, and how many of them are observed."""
+    words = np.array(corpus.words)
+    key = Key.open(random_state)
+    shuffle_documents(words, corpus.offsets, key.words, np.uint32(Purpose.COMPLETION_SPLIT), np.uint32(0))
+    return words, corpus.lengths // 2
 
 
 def _score(

@@ -118,6 +118,15 @@ class Plan:
         deviations = -float(ndtri(one))
         return math.ceil(number * self.norm + SCALE * math.sqrt(number) * deviations) + 1  # [threshold]
 
+    def units_for_a_word(self, n_different: int = 1) -> int:
+        """How many units with ``n_different`` different words each must share a word for it to be selected.
+
+        Without the noise, which decides within a few deviations, and without the weight that a unit regains when others
+        of its words are decided. With one word per unit nothing is regained, so no word can do with fewer units.
+        """
+        weight = int(self.weights[min(n_different, self.event.max_words)])
+        return math.ceil(self.threshold(self.rounds) / (self.rounds * weight))
+
     def hopeless(self, number: int) -> float:
         """Words below this after round ``number`` are dropped; none after the last round, when all is decided."""
         way = number / self.rounds * self.threshold(self.rounds)

@@ -187,9 +187,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
 
     def _accounts(self) -> dict[str, Any]:
-        """What this fit cost, and the history, of private models: theirs is made of released numbers only."""
+        """What only private models give away, as theirs is made of released numbers."""
         spent = getattr(self, "_spent", None)
-        return {} if spent is None else {"ledger": [entry.to_json() for entry in spent], "history": self.history_}
+        if spent is None:
+            return {}
+        released = {name: getattr(self, f"{name}_", None) for name in ("topic_shares", "standard_errors", "usefulness")}
+        return {"ledger": [entry.to_json() for entry in spent], "history": self.history_, **released}
 
     def _planned_parameters(self) -> dict[str, Any]:
         """Constructor parameters that describe the training and can be written down."""

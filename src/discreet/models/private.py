@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from discreet._types import FloatArray
 from discreet.engines.rounds import LARGEST_UNIT, MOST_SWEEPS, RoundEngine
 from discreet.engines.threads import MAX_TOPICS
-from discreet.models import self_test, shrink
+from discreet.models import self_test
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_plan import Plan
 from discreet.models.private_rounds import Rounds
 from discreet.models.unit_fit import UnitFit
+from discreet.models.usefulness import Usefulness
 from discreet.privacy.events import Entry
 from discreet.privacy.ledger import Ledger
 
@@ -73,13 +74,21 @@ class PrivateLDA(TopicModel):
         The topics, and what they promise.
     topic_shares_ : array
         How much of the documents each topic is, long documents counting no more than the clip lets them. From what was
-        released for the topics, so it costs nothing more. It is not saved with them.
+        released for the topics, so it costs nothing more.
+    standard_errors_ : array
+        Topic × word: the deviation of the noise in each cell of ``components_``, before shrinking, which lowers it.
+    usefulness_ : Usefulness
+        Whether the topics stand out of the noise, and what would help if not; from released numbers, so it may leave
+        with the topics. A warning says so where they are unlikely to be useful. None for a single topic.
     history_ : dict of lists
         Functions of released statistics only.
     """
 
     method = "private"
     _self_tests = (self_test.gaussian_noise, self_test.coins, self_test.word_counts, self_test.residuals)
+    topic_shares_: FloatArray
+    standard_errors_: FloatArray
+    usefulness_: Usefulness | None
 
     _parameter_constraints = {
         "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
@@ -161,8 +170,7 @@ class PrivateLDA(TopicModel):
         )
         engine.close()
         payment.settle()
-        table = training.final_table()
-        self.components_, self.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
+        training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
         fit.end(plan.entries, plan.epsilon, *(() if self.n_units is None else ("n_units is public",)))
         return self

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from discreet.models.payment import Payment
 from discreet.models.private_plan import SIZES, Plan
 from discreet.models.promise import units_in_words, warn_of_delta
 from discreet.models.shrink import Average
+from discreet.models.usefulness import Setting, judge
 from discreet.privacy.events import DiscreteGaussianRelease
 
 if TYPE_CHECKING:
@@ -129,26 +130,8 @@ class Rounds:
         deviation = event.scale * grid
         self.frequencies = shrink.frequencies(noisy, deviation)
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
-        surely = noisy.sum() - 2 * deviation * math.sqrt(
-            engine.n_words
-        )  # tokens within the clip, less what may be noise
-        self._warn_if_hopeless(max(surely, self.clip) / self.n_units)
-
-    def _warn_if_hopeless(self, tokens_per_unit: float) -> None:
-        """An honest sentence when the noise in the last rounds' mean may well be larger than what it hides."""
-        model, n = self.model, self.model.n_rounds // 3 or 1
-        multiplier = self.events[-1].scale / self.events[-1].sensitivity
-        noise = multiplier * self.clip / (self.plan.rate * self.n_units * math.sqrt(n))
-        signal = tokens_per_unit / (self.engine.n_words * model.n_topics)
-        units = units_in_words(self.n_units, public=model.n_units is not None)
-        warn_of_delta(model.delta, self.n_units, units, stacklevel=6)
-        if noise > signal:
-            warnings.warn(
-                f"this will hardly give useful topics: the noise in an average cell may be {noise / signal:.2g} times "
-                f"the count it hides, with {units}, {self.engine.n_words:,} words, {model.n_topics} topics and "
-                f"epsilon={model.epsilon:g}. More units, fewer words, fewer topics or a larger epsilon would help.",
-                stacklevel=6,
-            )
+        units = units_in_words(self.n_units, public=self.model.n_units is not None)
+        warn_of_delta(self.model.delta, self.n_units, units, stacklevel=5)
 
     # --- the rounds ---------------------------------------------------------------------------------------------------
 
@@ -207,7 +190,11 @@ class Rounds:
         usual = (1 - said / 4) * (self.frequencies * self.word_weights**2).sum()
         return np.asarray(weights * math.sqrt(usual / now))
 
-    def final_table(self) -> FloatArray:
-        """From the mean over the last third of the rounds, weighted by their precision."""
-        best = self.final if self.final_weight else self.running
-        return shrink.posterior(best.value, best.variance, self.frequencies)
+    def finish(self, setting: Setting) -> None:
+        """Hand over the topics: from the mean over the last third of the rounds, weighted by their precision."""
+        model, best = self.model, self.final if self.final_weight else self.running
+        table = shrink.posterior(best.value, best.variance, self.frequencies)
+        model.components_, model.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
+        model.standard_errors_ = np.ascontiguousarray((np.sqrt(best.variance) / table.sum(axis=0)).T)
+        known = replace(setting, n_units=self.n_units)
+        model.usefulness_ = judge(best.value, best.variance, model.components_, known)

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.models import release_folder
+from discreet.models.usefulness import Usefulness
 from discreet.privacy import Basis, Guarantee
 
 JSON: TypeAlias = Any
@@ -54,6 +56,13 @@ class Release:
     """How the training text became words, stop words apart, so that other text can too; None where it was counts."""
     versions: dict[str, str] = field(default_factory=release_folder.versions)
     """The software that made it, for whoever wants to repeat it."""
+    topic_shares: FloatArray | None = None
+    """How much of the text each topic is, from released numbers; None where the model does not know it."""
+    standard_errors: FloatArray | None = None
+    """Topic × word: the deviation of the privacy noise in each probability, before shrinking, which only lowers it. It
+    says nothing of how the documents happened to be. None where no noise was added, or where it is not known."""
+    usefulness: Usefulness | None = None
+    """Whether the topics stand out of the noise, judged by released numbers; None where no noise was added."""
 
     def __post_init__(self) -> None:
         topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
@@ -80,6 +89,11 @@ class Release:
                 "the model's own guarantee_ is what goes with its topics."
             )
         settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": float(beta)}
+        for name, shape in (("topic_shares", alpha.shape), ("standard_errors", topics.shape)):
+            if getattr(self, name) is not None:
+                settled[name] = _not_negative(getattr(self, name), shape, name)
+        if not isinstance(self.usefulness, Usefulness | None):
+            raise InputError(f"usefulness must be a Usefulness; found {type(self.usefulness).__name__}.")
         if self.tokenizer is not None:
             if not isinstance(self.tokenizer, Tokenizer):
                 raise InputError(f"tokenizer must be a Tokenizer; found {type(self.tokenizer).__name__}.")
@@ -110,7 +124,18 @@ class Release:
 
     def __repr__(self) -> str:
         sizes = f"{self.n_topics} topics, {self.n_words:,} words"
-        return f"<Release: {self.method}, {sizes}, guarantee {self.guarantee.basis}>"
+        verdict = "" if self.usefulness is None else f", {self.usefulness.verdict}"
+        return f"<Release: {self.method}, {sizes}, guarantee {self.guarantee.basis}{verdict}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks. Words come from outside, so they are escaped."""
+        best = (escape(" ".join(words)) for words in self.top_words())
+        rows = "".join(f"<tr><td>{k}</td><td>{words}</td></tr>" for k, words in enumerate(best))
+        about = [repr(self)[1:-1], f"guarantee: {self.guarantee.summary()}"]
+        if self.usefulness is not None:
+            about.append(self.usefulness.summary())
+        head = "<tr><th>topic</th><th>words</th></tr>"
+        return "".join(f"<div>{escape(line)}</div>" for line in about) + f"<table>{head}{rows}</table>"
 
     # --- using it ---------------------------------------------------------------------------------------------------
 
@@ -135,7 +160,7 @@ class Release:
         """Write a new folder, completely or not at all. Replaces an existing release only with ``overwrite=True``."""
         return release_folder.write(
             path,
-            {"topics": self.topics, "alpha": self.alpha},
+            {name: array for name in release_folder.ALL_ARRAYS if (array := getattr(self, name)) is not None},
             self.vocabulary,
             {
                 "method": self.method,
@@ -146,6 +171,7 @@ class Release:
                 "history": self.history,
                 "versions": self.versions,
                 "tokenizer": self.tokenizer and self.tokenizer.to_json(),
+                "usefulness": self.usefulness and self.usefulness.to_json(),
             },
             overwrite=overwrite,
         )
@@ -161,7 +187,9 @@ class Release:
             about["guarantee"] = Guarantee.from_json(about["guarantee"])
             if about["tokenizer"] is not None:
                 about["tokenizer"] = Tokenizer.from_json(about["tokenizer"])
-            return cls(arrays["topics"], vocabulary, arrays["alpha"], **about)
+            if about["usefulness"] is not None:
+                about["usefulness"] = Usefulness.from_json(about["usefulness"])
+            return cls(vocabulary=vocabulary, **{**about, **arrays})
 
 
 def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
@@ -175,6 +203,13 @@ def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
     array.setflags(write=False)
+    return array
+
+
+def _not_negative(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+    array = _floats(values, len(shape), name)
+    if array.shape != shape or (array < 0).any():
+        raise InputError(f"{name} must be of shape {shape} and not negative; found {array.shape}, {array.min():.3g}.")
     return array
 
 

@@ -1,9 +1,11 @@
-"""How a Release lies on disk: four plain files, written completely or not at all.
+"""How a Release lies on disk: a few plain files, written completely or not at all.
 
-    topics.npy       topic × word, float64
-    alpha.npy        topics, float64
-    vocabulary.txt   UTF-8, one word a line; backslash, line feed and carriage return in a word are \\\\, \\n, \\r
-    release.json     format, version, everything else, and the SHA-256 of all four (its own without these sums)
+    topics.npy            topic × word, float64
+    alpha.npy             topics, float64
+    topic_shares.npy      topics, float64 (only where the model knows them)
+    standard_errors.npy   topic × word, float64 (only where the noise of each cell is known)
+    vocabulary.txt        UTF-8, one word per line; backslash, line feed and carriage return are \\\\, \\n, \\r
+    release.json          format, version, everything else, and the SHA-256 of every file (its own without these sums)
 
 A new folder is made beside its final place and renamed into it, so a reader never meets half a release.
 """
@@ -30,13 +32,18 @@ from discreet._files import sync_folder
 from discreet._types import FloatArray
 
 FORMAT = "discreet release"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: optional arrays, and how useful the topics are. Folders of version 1 are read as before."""
 ARRAYS = ("topics", "alpha")
+OPTIONAL = ("topic_shares", "standard_errors")
+ALL_ARRAYS = (*ARRAYS, *OPTIONAL)
 ABOUT = ("method", "beta", "parameters", "guarantee", "ledger", "history", "versions")
-LATER = ("tokenizer",)
+LATER = ("tokenizer", "usefulness")
 """Fields that folders of earlier versions do not have."""
 HASHED = (*(f"{name}.npy" for name in ARRAYS), "vocabulary.txt")
 FILES = (*HASHED, "release.json")
+"""In every release."""
+KNOWN = (*FILES, *(f"{name}.npy" for name in OPTIONAL))
 
 
 def versions() -> dict[str, str]:
@@ -55,7 +62,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
     """Where a release would be written, or an error: worth asking before hours of training, not after."""
     target = Path(os.path.realpath(path))
     if target.is_dir() and overwrite:
-        strange = sorted(set(os.listdir(target)) - set(FILES))
+        strange = sorted(set(os.listdir(target)) - set(KNOWN))
         if not is_release(target) or strange:
             found = f"it holds {strange[0]!r}" if strange else "it has no release.json of ours"
             raise ReleaseError(f"{path} is not a release ({found}), so it is not overwritten. Choose another place.")
@@ -92,18 +99,19 @@ def write(
     *,
     overwrite: bool,
 ) -> Path:
-    """Write the four files into a sibling of ``path``, then rename it. Whatever goes wrong, the sibling is removed."""
+    """Write the files into a sibling of ``path``, then rename it. Whatever goes wrong, the sibling is removed."""
     target = check_target(path, overwrite=overwrite)
     partial = _sibling(target, "partial")
     try:
         partial.mkdir()
-        for name in ARRAYS:
+        for name, array in arrays.items():
             with open(partial / f"{name}.npy", "xb") as file:
-                np.lib.format.write_array(file, arrays[name].astype("<f8", copy=False), allow_pickle=False)
+                np.lib.format.write_array(file, array.astype("<f8", copy=False), allow_pickle=False)
                 _settle(file)
         _write_text(partial / "vocabulary.txt", "".join(f"{_escape(word)}\n" for word in vocabulary))
         head = {"format": FORMAT, "format_version": FORMAT_VERSION, **about}
-        head["sha256"] = {**{name: _digest(partial / name) for name in HASHED}, "release.json": digest_of_head(head)}
+        hashed = [*(f"{name}.npy" for name in arrays), "vocabulary.txt"]
+        head["sha256"] = {**{name: _digest(partial / name) for name in hashed}, "release.json": digest_of_head(head)}
         _write_text(partial / "release.json", json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         sync_folder(partial)
         _move_into_place(partial, target)
@@ -167,14 +175,14 @@ def _read(path: Path) -> tuple[dict[str, FloatArray], tuple[str, ...], dict[str,
         raise ReleaseError(f"{path} does not exist. Train a model first: discreet fit FILE -o {path.name}.")
     head = _read_head(path)
     sums = head["sha256"]
-    if not isinstance(sums, dict) or set(sums) != set(FILES):
+    if not isinstance(sums, dict) or not set(FILES) <= set(sums) <= set(KNOWN):
         raise ReleaseError(f"{path} is a damaged release: release.json does not list the checksums of its files.")
-    for name in FILES:
+    for name in sums:
         if not (path / name).is_file():
             raise ReleaseError(f"{path} is a damaged release: {name} is missing. Ask for the folder again.")
         if (digest_of_head(head) if name == "release.json" else _digest(path / name)) != sums[name]:
             raise ReleaseError(f"{path} is a damaged release: {name} has changed since it was saved. Get a fresh copy.")
-    arrays = {name: _read_array(path, f"{name}.npy") for name in ARRAYS}
+    arrays = {name: _read_array(path, f"{name}.npy") for name in ALL_ARRAYS if f"{name}.npy" in sums}
     return arrays, _read_vocabulary(path), {name: head.get(name) for name in (*ABOUT, *LATER)}
 
 

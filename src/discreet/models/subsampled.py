@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from discreet._errors import InputError
@@ -113,6 +112,8 @@ class SubsampledLDA(TopicModel):
     ----------
     components_, alpha_, beta_, guarantee_, ledger_ :
         The topics, and what they promise.
+    topic_shares_, standard_errors_, usefulness_ :
+        As in :class:`~discreet.PrivateLDA`, of the sound form.
     history_ : dict of lists
         ``public_perplexity`` where public documents were given: functions of what was released. As published
         without them, ``perplexity`` is that of the training documents: for the curator.
@@ -249,7 +250,7 @@ class SubsampledLDA(TopicModel):
         engine.close()
         payment.settle()
         self.history_ = {"public_perplexity": training.perplexities} if training.perplexities else {}
-        self.components_ = np.ascontiguousarray(training.topics.T)
+        training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, float(self.beta)
         fit.end(plan.entries, plan.epsilon)
         return self

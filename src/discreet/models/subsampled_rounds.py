@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from discreet.models.loop import Measures
 from discreet.models.payment import Payment
 from discreet.models.private_plan import FINEST, SCALE, STEPS
 from discreet.models.subsampling import Converged, frequent_cells
+from discreet.models.usefulness import Setting, judge
 from discreet.privacy.calibrate import gaussian
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
@@ -128,8 +128,6 @@ class Rounds:
         )
         cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
         self._average(self._release(cells).reshape(self.counts.shape), number)
-        if number == 1:
-            self._warn_if_hopeless()
         positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
         self.topics = positive / positive.sum(axis=0)
         return self._judge()
@@ -169,19 +167,11 @@ class Rounds:
         self.perplexities.append(perplexity)
         self.converged = self._rule is not None and self._rule(perplexity)
 
-    def _warn_if_hopeless(self) -> None:
-        """An honest sentence when the noise that will be left is larger than what it hides; of the first release."""
-        variance = 0.0
-        for i in range(1, self.model.n_rounds + 1):
-            variance = (1 - i**-STEP) ** 2 * variance + i ** (-2 * STEP)
-        noise = math.sqrt(self.variance * variance)  # after the first round it is one release's
-        surely = self.counts.sum() + 2 * math.sqrt(self.variance * self.counts.size)
-        signal = max(surely, 1e-300) / self.counts.size
-        if noise > signal:
-            warnings.warn(
-                f"this will hardly give useful topics: the noise in an average cell is at least {noise / signal:.2g} "
-                f"times the count it hides, with {self.engine.n_words:,} words, {self.model.n_topics} topics and "
-                f"epsilon={self.model.epsilon:g}. More units, fewer words, fewer topics or a larger epsilon would "
-                "help.",
-                stacklevel=5,
-            )
+    def finish(self, setting: Setting) -> None:
+        """Hand the topics to the model, with the noise that is left in them and whether they stand out of it."""
+        model, deviation = self.model, math.sqrt(self.variance)
+        model.components_ = np.ascontiguousarray(self.topics.T)
+        sizes = (np.maximum(self.counts, deviation / 2) + model.beta).sum(axis=0)
+        model.topic_shares_ = sizes / sizes.sum()
+        model.standard_errors_ = np.repeat(deviation / sizes[:, None], self.engine.n_words, axis=1)
+        model.usefulness_ = judge(self.counts, self.variance, model.components_, setting)

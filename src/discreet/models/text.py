@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from discreet._errors import DiscreetError
+import numpy as np
+
+from discreet._errors import DiscreetError, InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.models import self_test
 from discreet.models.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
 from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.promise import open_ledger
+from discreet.models.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
 from discreet.models.vectorizer import PrivateVectorizer, selected_with
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Basis, Guarantee, Unit
+from discreet.privacy.guarantee import Basis, Guarantee, Unit, rounded_up
 from discreet.privacy.ledger import Ledger
 
 SHARE = 0.05
@@ -41,6 +45,7 @@ class Planning(Protocol):
     """A private model that says what it will release over words that are not known yet: `PrivateLDA`, `SubsampledLDA`,
     `SpectralLDA` and `VariationalLDA` in their sound forms."""
 
+    n_topics: Any
     epsilon: Any
     delta: float
     random_state: Any
@@ -72,6 +77,10 @@ def fit_text(
     topics. Both charges are checked before the first noise is drawn. Should somebody else spend the same budget in
     between, the second is refused, and the first stays. ``told`` is called with the number of words.
 
+    Where fewer than five words for each topic were selected, ``model.n_topics`` is lowered to as many as they can make
+    (at least two), and a warning says so. Fewer than six words are refused: they stay charged, the topics are not.
+    Where ``model.n_units`` is public and too small for any word, the fit is refused before anything is charged.
+
     With ``model.checkpoint`` the selection is a stage of its own: charged, noted, drawn, and its words kept. A run that
     was killed in it selects anew, under a fresh key, and is charged again; the topics get what is then left of
     ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
@@ -85,6 +94,7 @@ def fit_text(
         model.delta,
         share=share,
         max_words=min(max_words or most, most),
+        n_units=getattr(model, "n_units", None),
         output="corpus",
         ledger=ledger,
         random_state=model.random_state,
@@ -100,27 +110,52 @@ def fit_text(
         selected = _selected_or_kept(model, corpus, vectorizer, checkpoint)
     if told is not None:
         told(selected.n_words)
+    try:
+        n_topics = _affordable_topics(model, selected.n_words, vectorizer.plan().epsilon)
+    except InputError:
+        if checkpoint is not None:  # this run is over: the same words would be refused again
+            checkpoint.remove()
+        raise
     if checkpoint is None:
-        with _set(model, ledger=ledger):
+        with _set(model, ledger=ledger, n_topics=n_topics):
             model.fit(selected)
     else:  # a ledger in memory is not handed on: the rounds' checkpoint keeps the count, the words' cost included
         with kept_until_safe():
-            with _set(model, checkpoint=checkpoint.folder / TOPICS):
+            with _set(model, checkpoint=checkpoint.folder / TOPICS, n_topics=n_topics):
                 model.fit(selected)
             _finish(model, checkpoint, len(words))
+    model.n_topics = n_topics
     return model
 
 
+def _affordable_topics(model: Planning, n_words: int, epsilon: float) -> int:
+    """As many as were asked for, or as many as the words can make. The words have been charged ``epsilon``."""
+    wanted, most = int(model.n_topics), max(n_words // WORDS_PER_TOPIC, 2)
+    if wanted == 1 or (wanted <= most and n_words >= FEWEST_FOR_TWO):
+        return wanted
+    words = "only 1 word was" if n_words == 1 else f"only {n_words} words were"
+    found = f"{words} selected from the text, and a topic needs {WORDS_PER_TOPIC}"
+    fixed = np.ndim(getattr(model, "alpha", 0.0)) > 0  # one prior weight for each of the topics asked for
+    none = n_words < FEWEST_FOR_TWO
+    if none or fixed:
+        instead = "Use more units, a larger epsilon or a public word list" if none else f"Ask for {most} topics"
+        raise InputError(
+            f"{found}: too few for {'any' if none else wanted} topics. The words have been charged "
+            f"epsilon={rounded_up(epsilon, 3)}, the topics nothing. {instead}."
+        )
+    warnings.warn(f"{found}: {most} topics are trained instead of {wanted}", stacklevel=3)
+    return most
+
+
 @contextmanager
-def _set(model: Any, **parameter: Any) -> Iterator[None]:
-    """For the time of a fit, another value of a parameter."""
-    ((name, value),) = parameter.items()
-    before = getattr(model, name)
-    setattr(model, name, value)
+def _set(model: Any, **parameters: Any) -> Iterator[None]:
+    """For the time of a fit, other values of parameters."""
+    before = {name: getattr(model, name) for name in parameters}
+    vars(model).update(parameters)
     try:
         yield
     finally:
-        setattr(model, name, before)
+        vars(model).update(before)
 
 
 def _selected(

@@ -7,10 +7,13 @@ the checkpoint of a run that was interrupted; pay, before noise is drawn; and in
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from discreet._errors import DiscreetError
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
@@ -20,6 +23,7 @@ from discreet.models.own_ledger import OwnLedger
 from discreet.models.payment import Payment
 from discreet.models.private_input import check_groups, check_vocabulary, vocabulary_cost
 from discreet.models.promise import open_ledger, proven
+from discreet.models.usefulness import Setting, Usefulness, foreseen
 from discreet.privacy.events import Entry, Event
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Reservation, new_run
@@ -39,6 +43,7 @@ class UnitFit:
         self.key = Key.open(model.random_state)
         self._checkpoint: Checkpoint | None = None
         self._owed: tuple[Entry, ...] = ()
+        self._foreseen = ""
 
     @property
     def before(self) -> tuple[Entry, ...]:
@@ -50,12 +55,24 @@ class UnitFit:
         """The state to go on from; nothing in a new run."""
         return {} if self._checkpoint is None else self._checkpoint.state
 
+    @property
+    def setting(self) -> Setting:
+        """What is known of this fit without its documents."""
+        return Setting(
+            epsilon=float(self._model.epsilon),
+            n_units=getattr(self._model, "n_units", None),
+            users=self.unit is Unit.USER,
+            selected=self._corpus.vocabulary_from == "private-selection",
+        )
+
     def resume(self, plan: Sequence[Entry], **facts: Any) -> None:
         """Open the model's checkpoint, if it has one. A run that goes on has a fresh key, and knows what was spent."""
         self._checkpoint = open_checkpoint(self._model, self._corpus, self.groups, plan, **facts)
         if self._checkpoint is not None and self._checkpoint.spent:
             self.key = self.key.renewed(len(self._checkpoint.charges))
             self.ledger = reopened(self.ledger, self._checkpoint.spent)
+        else:
+            self._foresee(plan)
 
     def pay(self, before: Sequence[Entry], rounds: Sequence[Event], label: str) -> Payment:
         """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
@@ -91,3 +108,14 @@ class UnitFit:
         self._model.guarantee_ = proven(self._model, epsilon, self.unit, key, assumed)
         if self._checkpoint is not None:
             self._checkpoint.done()
+        found: Usefulness | None = getattr(self._model, "usefulness_", None)
+        if found is not None and not found.useful and not self._foreseen:
+            warnings.warn(f"these {found.summary()}", stacklevel=3)
+
+    def _foresee(self, plan: Sequence[Entry]) -> None:
+        """Say before anything is charged what can be known then, unless the budget will refuse the fit anyway."""
+        with suppress(DiscreetError):
+            self.ledger.would_take((*plan, *self._words.owed(self.ledger)))
+            self._foreseen = foreseen(self._corpus.n_words, int(self._model.n_topics), self.setting)
+        if self._foreseen:
+            warnings.warn(f"these {self._foreseen}", stacklevel=4)

@@ -107,6 +107,8 @@ class VariationalLDA(TopicModel):
         The topics, and what they promise.
     topic_shares_ : array
         As in :class:`~discreet.PrivateLDA`; not private, the shares of λ.
+    standard_errors_, usefulness_ :
+        As in :class:`~discreet.PrivateLDA`, of our private form.
     ledger_ :
         Of a private fit.
     history_ : dict of lists
@@ -251,7 +253,9 @@ class VariationalLDA(TopicModel):
             fit.resume(plan.entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before any noise
-            self._train(VariationalRounds(self, plan, engine, payment, alpha, fit.saved), payment.done)
+            training = VariationalRounds(self, plan, engine, payment, alpha, fit.saved)
+            self._run(training, payment.done)
+            training.finish(fit.setting)
             payment.settle()
             fit.end(plan.entries, plan.epsilon, *assumed)
         engine.close()
@@ -269,9 +273,12 @@ class VariationalLDA(TopicModel):
     def _engine(self, corpus: Corpus, ids: Any, key: Key, max_tokens: int) -> VariationalEngine:
         return VariationalEngine(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
 
-    def _train(self, training: VariationalRounds | PublishedRounds | ExactRounds, done: int = 0) -> None:
+    def _run(self, training: VariationalRounds | PublishedRounds | ExactRounds, done: int = 0) -> None:
         rounds = range(done + 1, self.n_rounds + 1)
         self.history_ = run_sweeps(rounds, training.round, callbacks=self.callbacks or (), progress=self.progress)
+
+    def _train(self, training: PublishedRounds | ExactRounds) -> None:
+        self._run(training)
         table = training.final_table()
         self.components_, self.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
 

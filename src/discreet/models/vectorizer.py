@@ -26,7 +26,7 @@ from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
 from discreet.models.promise import open_ledger, proven
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Unit
+from discreet.privacy.guarantee import Unit, rounded_up
 from discreet.privacy.ledger import Budget, Ledger, new_run
 
 
@@ -47,6 +47,9 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         With rerouting over ten rounds, or the weighted Gaussian of one round, which finds fewer words.
     max_words : int, optional
         Keep the best so many of the words that were found, by what was released of them. It costs nothing.
+    n_units : int, optional
+        The number of units where it is public. A selection that cannot find a word among so few is then refused before
+        it is charged.
     share : float
         Spend only this share of the budget (as precision), and leave the rest to the model that comes after.
     token_pattern, lowercase, stop_words :
@@ -76,6 +79,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "max_tokens_per_unit": [Interval(Integral, 1, 1_000_000, closed="both")],
         "method": [StrOptions({"rounds", "plain"})],
         "max_words": [Interval(Integral, 1, None, closed="left"), None],
+        "n_units": [Interval(Integral, 1, None, closed="left"), None],
         "share": [Interval(Real, 1e-6, 1, closed="both")],
         "token_pattern": [str],
         "lowercase": ["boolean"],
@@ -97,6 +101,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         method: Literal["rounds", "plain"] = "rounds",
         max_words: int | None = None,
+        n_units: int | None = None,
         share: float = 1.0,
         token_pattern: str = DEFAULT_PATTERN,
         lowercase: bool = True,
@@ -110,6 +115,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_tokens_per_unit = max_tokens_per_unit
         self.method = method
         self.max_words = max_words
+        self.n_units = n_units
         self.share = share
         self.token_pattern = token_pattern
         self.lowercase = lowercase
@@ -141,6 +147,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Corpus:
         """``noted`` is called with the charge before noise is drawn; a resumed run gives its ``key`` and ``run``."""
         plan = self.plan()
+        self._check_units(plan)
         corpus = self._read_all(X)
         users = check_groups(groups, corpus)
         unit = Unit.DOCUMENT if users is None else Unit.USER
@@ -159,11 +166,19 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.vocabulary_ = {word: i for i, word in enumerate(sorted(corpus.vocabulary[i] for i in found))}  # [order]
         if not self.vocabulary_:
             raise InputError(
-                f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}; the ledger has "
-                "been charged for the attempt. It takes more units that share words, or a larger epsilon; or pass a "
-                "public word list."
+                f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}: {_needed(plan)}. "
+                f"The ledger has been charged epsilon={rounded_up(plan.epsilon, 3)} for the attempt. It takes more "
+                "units that share words, or a larger epsilon; or pass a public word list."
             )
         return corpus
+
+    def _check_units(self, plan: Plan) -> None:
+        """Refuse what cannot find a word among a public number of units: nothing has been charged yet."""
+        if self.n_units is not None and self.n_units < plan.units_for_a_word():
+            raise InputError(
+                f"{self.n_units:,} units are too few to select any word from at epsilon={self.epsilon:g}: "
+                f"{_needed(plan)}. Nothing was charged. Use a public word list, more units or a larger epsilon."
+            )
 
     def plan(self) -> Plan:
         """What a fit will charge: a function of the parameters alone."""
@@ -245,6 +260,15 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _needed(plan: Plan) -> str:
+    """How common a word must be, which only the plan decides."""
+    many = plan.event.max_words
+    return (
+        f"a word must be shared by about {plan.units_for_a_word():,} units if they have no other word, and by about "
+        f"{plan.units_for_a_word(many):,} if each has {many} different words or more"
+    )
 
 
 def selected_with(cost: VocabularyCost, corpus: Corpus) -> Corpus:

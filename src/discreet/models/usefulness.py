@@ -1,0 +1,207 @@
+"""Are private topics of any use? Judged by released numbers alone, so the answer costs nothing and may be published.
+
+Two things make a private model useless: noise that hides the topics, and a list of words so short that there is nothing
+to make topics of. The first is measured. In the averaged table of word × topic, z is how far a cell lies above what its
+word would have there without topics, in deviations of the known noise. The *clear share* is the part of the text that
+lies above, summed over the cells with z > 3, less what noise alone would add to that sum. The second is a matter of
+counting words. The thresholds come from ``benchmarks/usefulness.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._types import FloatArray
+
+CLEAR = 3.0
+"""Deviations of the noise above which a cell is clear."""
+
+LEAST_SHARE = 0.175
+"""The clear share of useful topics: 0.20 and more where a third of what plain LDA learns was left, 0.15 and less where
+less than a fifth was, from 2 to 50 topics."""
+
+WORDS_PER_TOPIC = 5
+"""With fewer, the ten best words of a topic are mostly those of other topics too."""
+
+FEWEST_FOR_TWO = 6
+"""Below this not even two topics are trained on words that were selected: they could not be told apart."""
+
+FEWEST_WORDS = 100
+"""Words that were selected privately and are fewer than this cover too little of the text."""
+
+UNITS, WORD_POWER, TOPIC_POWER = 70.0, 0.7, 0.25
+"""Topics stand out from about UNITS · V^WORD_POWER · K^TOPIC_POWER units × ε on, of V words and K topics."""
+
+UNITS_SELECTING = 10_000.0
+"""From about this many units × ε on, `FEWEST_WORDS` words or more are selected with the usual share of the budget."""
+
+LARGEST_ADVISED = 8.0
+"""A larger ε promises so little that more units are the better advice."""
+
+TOP = 10
+"""Words by which people know a topic; half of them must be clear in a clear topic."""
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """What a reader of the topics may expect of them."""
+
+    useful: bool
+    clear_share: float
+    """The part of the text by which words in topics exceed their usual frequency clearly, beyond the noise."""
+    clear_topics: int
+    """Topics of whose ten best words at least half exceed their usual frequency clearly."""
+    n_topics: int
+    n_words: int
+    reason: str
+    """Why, in words."""
+    advice: str
+    """What would help; empty where the topics are useful."""
+
+    @property
+    def verdict(self) -> str:
+        return "topics are likely to be useful" if self.useful else "topics are unlikely to be useful"
+
+    def summary(self) -> str:
+        """One line for people."""
+        return f"{self.verdict}: {self.reason}." + (f" {self.advice}" if self.advice else "")
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.verdict}
+
+    @classmethod
+    def from_json(cls, told: Any) -> Usefulness:
+        """Of what `to_json` gave; every value is checked."""
+        kinds = {"useful": bool, "clear_share": float, "clear_topics": int, "n_topics": int, "n_words": int}
+        names = [one.name for one in fields(cls)]
+        if not isinstance(told, Mapping) or set(told) != {*names, "verdict"}:
+            raise InputError(f"usefulness must have exactly the fields {', '.join(names)} and verdict.")
+        for name in names:
+            wanted = kinds.get(name, str)
+            if type(told[name]) is not wanted and not (wanted is float and type(told[name]) is int):
+                raise InputError(f"usefulness: {name} must be of type {wanted.__name__}; found {told[name]!r}.")
+        return cls(**{name: told[name] for name in names})
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known without the documents: for a judgement in words."""
+
+    epsilon: float
+    n_units: float | None = None
+    """Public or released."""
+    users: bool = False
+    """Whether a unit is all documents of one user."""
+    selected: bool = False
+    """Whether the words were selected privately from the text."""
+
+
+def judge(noisy: FloatArray, variance: FloatArray | float, topics: FloatArray, setting: Setting) -> Usefulness | None:
+    """From the noisy table of word × topic, its noise, and the ``topics`` made of it (topic × word).
+
+    None for a single topic, which is the frequencies of words and nothing else.
+    """
+    n_words, n_topics = noisy.shape
+    if n_topics == 1:
+        return None
+    above, deviation = _above_frequency(noisy, np.broadcast_to(variance, noisy.shape))
+    clear = above > CLEAR * deviation
+    share = _clear_share(noisy, variance, above, deviation, clear)
+    top = np.argsort(-topics, axis=1, kind="stable")[:, :TOP]
+    clear_topics = int((2 * np.take_along_axis(clear.T, top, axis=1).sum(axis=1) >= top.shape[1]).sum())
+    too_few = few_words(n_words, n_topics, selected=setting.selected)
+    hidden = share < LEAST_SHARE
+    reason = too_few or f"they differ by more than the noise in {share:.0%} of the text"
+    if hidden and not too_few:
+        reason += f", and useful ones do so in {math.ceil(100 * LEAST_SHARE)}% or more"
+    advice = _way_out(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
+    return Usefulness(not (too_few or hidden), share, clear_topics, n_topics, n_words, reason, advice)
+
+
+def few_words(n_words: int, n_topics: int, *, selected: bool) -> str:
+    """Why these are too few words, or nothing. Known before any topic is trained."""
+    if n_words < WORDS_PER_TOPIC * n_topics:
+        words = "1 word is" if n_words == 1 else f"{n_words:,} words are"
+        return f"{words} too few for {n_topics} topics, which need {WORDS_PER_TOPIC} each"
+    if selected and n_words < FEWEST_WORDS:
+        return f"only {n_words} words were selected, and so few cover little of the text"
+    return ""
+
+
+def _above_frequency(noisy: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How far each cell lies above its word's share of the topic's size, and the noise of that difference.
+
+    The word's frequency is that of its own row: another estimate of it would bring its own noise into every topic.
+    """
+    sizes = np.maximum(noisy.sum(axis=0), 0)
+    shares = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(sizes), 1 / len(sizes))
+    above = noisy - noisy.sum(axis=1, keepdims=True) * shares
+    others = variance.sum(axis=1, keepdims=True) - variance
+    return above, np.sqrt(variance * (1 - shares) ** 2 + others * shares**2)
+
+
+def _clear_share(
+    noisy: FloatArray, variance: FloatArray | float, above: FloatArray, deviation: FloatArray, clear: Any
+) -> float:
+    total = float(noisy.sum())
+    noise = math.sqrt(float(np.broadcast_to(variance, noisy.shape).sum()))
+    if total < 3 * math.sqrt(noisy.shape[1]) * noise:  # not even the size of a topic is known
+        return 0.0
+    by_chance = math.exp(-(CLEAR**2) / 2) / math.sqrt(2 * math.pi)  # E[z; z > 3] of pure noise
+    return max(0.0, float(above[clear].sum() - by_chance * deviation.sum()) / total)
+
+
+def foreseen(n_words: int, n_topics: int, setting: Setting) -> str:
+    """The summary of topics that cannot be useful, where that is known before anything is charged; or nothing."""
+    if n_topics == 1:
+        return ""
+    too_few = few_words(n_words, n_topics, selected=setting.selected)
+    hidden = setting.n_units is not None and 3 * setting.n_units * setting.epsilon < _needed(n_words, n_topics)
+    if not (too_few or hidden):
+        return ""
+    reason = too_few or f"the noise at epsilon={setting.epsilon:g} hides the topics of {n_words:,} words"
+    way_out = _way_out(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
+    return f"topics are unlikely to be useful: {reason}. {way_out}"
+
+
+def _way_out(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too_few: bool) -> str:
+    """One thing to do, and another where there is one: computed from public and released numbers."""
+    if too_few and not hidden and n_words >= (FEWEST_WORDS if setting.selected else 2 * WORDS_PER_TOPIC):
+        return f"Ask for {n_words // WORDS_PER_TOPIC} topics or fewer."
+    if too_few and setting.selected:
+        unit = "Protect documents instead of users, or give" if setting.users else "Give"
+        return f"{unit} a public word list, or use {_larger_epsilon(UNITS_SELECTING, setting)}."
+    if too_few and not hidden:
+        return f"Use a list of at least {WORDS_PER_TOPIC * n_topics} words."
+    if not hidden:
+        return ""
+    most = 0.0
+    if setting.n_units is not None:
+        most = _rounded((setting.n_units * setting.epsilon / _needed(1, n_topics)) ** (1 / WORD_POWER), down=True)
+    fewer = f" at most {most:,.0f} words, or" if most >= WORDS_PER_TOPIC * n_topics else ""
+    return f"Use{fewer} {_larger_epsilon(_needed(n_words, n_topics), setting)}."
+
+
+def _needed(n_words: int, n_topics: int) -> float:
+    """Units × ε from which on topics stand out, about."""
+    return float(UNITS * n_words**WORD_POWER * n_topics**TOPIC_POWER)
+
+
+def _larger_epsilon(units_times_epsilon: float, setting: Setting) -> str:
+    """What would give so many units × ε: a larger ε where that is still a promise, otherwise more units."""
+    if setting.n_units is not None and units_times_epsilon / setting.n_units <= LARGEST_ADVISED:
+        return f"epsilon={_rounded(units_times_epsilon / setting.n_units):g}"
+    unit = "users" if setting.users else "documents"
+    return f"more {unit}: about {_rounded(units_times_epsilon / setting.epsilon):,.0f}"
+
+
+def _rounded(value: float, *, down: bool = False) -> float:
+    """To two digits, up or down."""
+    unit = 10.0 ** (math.floor(math.log10(max(value, 1e-9))) - 1)
+    return float((math.floor if down else math.ceil)(round(value / unit, 6)) * unit)
