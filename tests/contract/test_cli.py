@@ -8,10 +8,13 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -432,7 +435,8 @@ def test_a_private_fit_that_is_stopped_has_been_charged(here: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "interrupted: nothing was written"
+    last = r"interrupted: no model was written. mails.budget has been charged: ε = (0.99\d*|1) of 1.3 is spent now."
+    assert re.fullmatch(last, err.splitlines()[-1])
     assert not (here / "new").exists()
     assert sum(entry.count for entry in file.ledger().entries) == 302
 
@@ -450,14 +454,17 @@ def test_a_private_fit_that_is_stopped_goes_on_from_its_checkpoint(here: Path, r
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the run is kept in kept (private); the same command goes on from there" in err.splitlines()[-1]
+    assert "stopping after this round; Ctrl-C again stops at once" in err
+    kept = "interrupted: the run is kept in kept (private). The same command goes on from there; nothing is repeated"
+    assert err.splitlines()[-1].startswith(kept)
+    assert "mails.budget has been charged: ε = " in err.splitlines()[-1]
     assert (here / "kept").is_dir()
     assert not (here / "new").exists()
     ran = run(*command)
     assert ran.code == 0
-    assert "interrupted and resumed" in ran.out
+    assert "charged a second time" not in ran.out
     assert not (here / "kept").exists()
-    assert 302 < sum(entry.count for entry in file.ledger().entries) <= 302 + 42
+    assert sum(entry.count for entry in file.ledger().entries) == 302
 
 
 def test_selected_words_are_kept_by_a_checkpoint(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,13 +481,15 @@ def test_selected_words_are_kept_by_a_checkpoint(here: Path, run: Run, monkeypat
         patch.setattr(private, "run_sweeps", stop)
         ran = run(*fit, "--checkpoint", "kept")
     assert ran.code == 130
-    assert "the run is kept in kept (private); the same command goes on from there" in ran.err.splitlines()[-1]
+    assert "the run is kept in kept (private). The same command goes on from there, and is charged again" in ran.err
     assert not (here / "new").exists()
     kept = json.loads((here / "kept" / "words.json").read_text())
     monkeypatch.setattr(vectorizer, "select_words", stop)
     ran = run(*fit, "--checkpoint", "kept")
     assert ran.code == 2  # the first rounds would have to be charged again, and the budget has no more than eight
     assert "the budget is ε = 8" in ran.err
+    assert "The run in kept cannot go on" in ran.err
+    assert "Remove that folder and train anew with a smaller --epsilon; what was spent stays spent." in ran.err
     assert [entry.label for entry in file.ledger().entries].count("vocabulary") == 1
     assert json.loads((here / "kept" / "words.json").read_text()) == kept
 
@@ -497,11 +506,98 @@ def test_a_failed_save_leaves_nothing(
     ran = run("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 1, "-o", "new", "-q")
     if isinstance(error, OSError):
         assert ran.code == 2
-        assert ran.err == "discreet: No space left on device. Check the place and its rights, and try again.\n"
+        assert ran.err == (
+            "discreet: new cannot be written: No space left on device. Choose another place. The model is lost.\n"
+        )
     else:
         assert ran.code == 130
         assert ran.err == "interrupted: nothing was written\n"
     assert everything_in(here) == before
+
+
+def fails_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full when the model is written, and not when it is written elsewhere."""
+    real, failed = release_folder._settle, []
+
+    def settle(file: Any) -> None:
+        if not failed:
+            failed.append(file)
+            raise OSError(28, "No space left on device", file.name)
+        real(file)
+
+    monkeypatch.setattr(release_folder, "_settle", settle)
+
+
+@pytest.mark.parametrize("more", [(), ("--checkpoint", "kept")], ids=["at once", "in stages"])
+def test_a_model_that_was_paid_for_is_kept_elsewhere(
+    here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    words(here)
+    BudgetFile.create(here / "mails.budget", 1.3, 1e-6)
+    (here / "elsewhere").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(here / "elsewhere"))
+    fails_once(monkeypatch)
+    ran = run(*PRIVATE, *WORDS, "--budget", "mails.budget", *more)
+    assert ran.code == 2
+    last = ran.err.splitlines()[-1]
+    assert "partial" not in last
+    assert last.startswith("discreet: new cannot be written: No space left on device.")
+    assert re.search(r"mails.budget has been charged: ε = 0.99\d* of 1.3 is spent now.$", last)
+    (kept,) = (here / "elsewhere").glob("discreet-*/new")
+    assert f"The model is complete: it lies in {kept}. Move it where you want it." in last
+    assert Release.load(kept).guarantee.basis == "proven"
+    assert not (here / "new").exists()
+    assert not (here / "kept").exists()  # the model is safe: no private state stays behind
+
+
+def test_a_full_disk_is_found_before_anything_is_charged(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    words(here)
+    file = BudgetFile.create(here / "mails.budget", 1.3, 1e-6)
+    usage = shutil.disk_usage(here)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    before = everything_in(here)
+    ran = run(*PRIVATE, *WORDS, "--budget", "mails.budget")
+    assert ran.code == 2
+    assert "new cannot be written: its disk has 1,000 bytes left, and a model needs about" in ran.err
+    assert not file.charges()
+    assert everything_in(here) == before
+
+
+@pytest.fixture
+def disk(here: Path) -> Iterator[Path]:
+    """A disk of 256 kB."""
+    folder = here / "disk"
+    folder.mkdir()
+    if (
+        sys.platform != "linux"
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], stderr=subprocess.DEVNULL, check=False
+        ).returncode
+    ):
+        pytest.skip("mounting a disk is not allowed here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_fills_up_while_training(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
+    from discreet.models.unit_fit import UnitFit
+
+    words(here)
+    real = UnitFit.end
+
+    def fill(self: Any, *entries: Any) -> None:
+        real(self, *entries)
+        with suppress(OSError), open(disk / "other", "wb") as other:
+            other.write(bytes(2**20))
+
+    (here / "elsewhere").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(here / "elsewhere"))
+    monkeypatch.setattr(UnitFit, "end", fill)
+    ran = run(*("disk/new" if a == "new" else a for a in PRIVATE), *WORDS)
+    assert ran.code == 2
+    assert "disk/new cannot be written: No space left on device" in ran.err
+    (kept,) = (here / "elsewhere").glob("discreet-*/new")
+    assert Release.load(kept).n_topics == 2
 
 
 def test_ctrl_c_in_the_middle_of_training_leaves_nothing(here: Path) -> None:

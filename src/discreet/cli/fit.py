@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._errors import InputError, WouldLeak
-from discreet.cli import Kept, show
+from discreet.cli import show
 from discreet.cli.methods import METHODS, Method, check_method, make_model
+from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.source import (
     CollectionOption,
     DatasetOption,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from discreet.models.loop import SweepInfo
     from discreet.models.release import Release
     from discreet.privacy.budget import BudgetFile
+
+
+LEAST_ROOM = 2**17
+"""Bytes that must be free where a model is to be written, beside those of its topics: for words, and what is said."""
 
 
 def fit(
@@ -176,11 +181,13 @@ def fit(
         common["callbacks"] = [
             partial(_tell_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
         ]
+    check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
     model = make_model(row, n_topics, given, **common)  # after reading: bad input need not wait for its module
     start = time.perf_counter()
     from discreet.models.checkpoint import kept_until_safe
 
-    with _warnings_as_notes(), _keeping(checkpoint), kept_until_safe():  # a full disk must not cost a run that was paid
+    paid, failed = Paid(file_of_budget), None
+    with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
         if selecting and corpus.all_words:
             from discreet.models.text import fit_text
 
@@ -189,25 +196,15 @@ def fit(
             model.fit(corpus)
         seconds = time.perf_counter() - start
         release = model.release()
-        release.save(output, overwrite=overwrite)
+        failed = save(release, output, overwrite=overwrite, paid=paid)
+    if failed is not None:
+        raise failed
     with suppress(KeyboardInterrupt):  # the model is written: stopping the print-out now is no failure
         _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
 
 
 def _nested(one: Path, other: Path) -> bool:
     return one == other or one in other.parents or other in one.parents
-
-
-@contextmanager
-def _keeping(checkpoint: Path | None) -> Iterator[None]:
-    """Ctrl-C with a checkpoint is a pause."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint is None or not checkpoint.exists():
-            raise
-        show.note(f"interrupted: the run is kept in {checkpoint} (private); the same command goes on from there")
-        raise Kept from None
 
 
 def _introduce(corpus: Corpus, info: SweepInfo) -> None:

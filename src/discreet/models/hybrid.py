@@ -195,8 +195,14 @@ class HybridLDA(TopicModel):
         engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)
         payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn
         training = _Training(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)
-        sweeps = range(payment.done + 1, self.n_sweeps + 1)
-        self.history_ = run_sweeps(sweeps, training.sweep, callbacks=self.callbacks or (), progress=self.progress)
+        self.history_, conditions = run_sweeps(
+            range(payment.done + 1, self.n_sweeps + 1),
+            training.sweep,
+            callbacks=self.callbacks or (),
+            progress=self.progress,
+            pause=payment.pause(training._state),
+        )
+        assumptions += conditions
         payment.settle()
         self.components_ = training.topics()
         self.alpha_, self.beta_, self.clip_ = alpha, float(self.beta), plan.clip(self.beta)
@@ -233,7 +239,7 @@ class HybridLDA(TopicModel):
             sampler.sweep(number, clip)  # lines 10–17
             return {}
 
-        self.history_ = run_sweeps(
+        self.history_, conditions = run_sweeps(
             range(1, self.n_sweeps + 1), sweep, callbacks=self.callbacks or (), progress=self.progress
         )
         self.components_ = sampler.topics_of_words()  # line 20
@@ -243,7 +249,7 @@ class HybridLDA(TopicModel):
                 f"limited inherent privacy only: draws are held to {inherent:g} a sweep, but counts leave without noise"
             )
         else:
-            self.guarantee_ = claimed(float(total), Observer.TRAJECTORY, key, corpus, *MISSING)
+            self.guarantee_ = claimed(float(total), Observer.TRAJECTORY, key, corpus, *MISSING, *conditions)
         return self
 
 

@@ -147,7 +147,8 @@ class HybridPayment(Payment):
         """A release and a draw for each sweep; with the last sweep comes the last release."""
         n = last - first
         releases = n + (last == self.plan.n_sweeps)
-        return replace(self.plan.releases, count=releases), replace(self.plan.draws, count=n)
+        counts = (self.plan.releases, releases), (self.plan.draws, n)
+        return tuple(replace(entry, count=count) for entry, count in counts if count)
 
 
 def guarantee_of(

@@ -131,13 +131,13 @@ class LaplaceLDA(TopicModel):
             sampler.sweep(number)
             return {}
 
-        self.history_ = run_sweeps(
+        self.history_, conditions = run_sweeps(
             range(1, self.n_sweeps + 1), sweep, callbacks=self.callbacks or (), progress=self.progress
         )
         self.components_ = sampler.topics_of_words()
         self.alpha_, self.beta_ = alpha, float(self.beta)
         total = self.epsilon * (self.n_sweeps if self.every_sweep else 1)
-        reasons = (*MISSING, EVERY if self.every_sweep else ONCE)
+        reasons = (*MISSING, EVERY if self.every_sweep else ONCE, *conditions)
         observer = Observer.TRAJECTORY if self.every_sweep else Observer.MODEL
         self.guarantee_ = claimed(float(total), observer, key, corpus, *reasons)
         return self

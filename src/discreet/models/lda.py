@@ -146,12 +146,13 @@ class LDA(TopicModel):
         check_sizes(corpus, self.n_topics)
         training = self._continued(corpus) or _Training(self, corpus)
         before = training.n_done
-        history = run_sweeps(
+        history, _ = run_sweeps(
             range(before + 1, before + self.n_sweeps + 1),
             training.sweep,
             callbacks=self.callbacks or (),
             progress=self.progress,
             run=training,
+            timed=True,
         )
         if not self.warm_start:
             training.drop_tables()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from discreet.models.pause import Paused, finishing
 
 Measures = dict[str, float]
 """What one sweep measured, by name."""
@@ -17,16 +20,29 @@ class SweepInfo:
     sweep: int
     """1 for the first."""
     n_sweeps: int
-    seconds: float
-    """Since training began."""
+    seconds: float | None
+    """Since training began. None of a private model: how long a sweep takes depends on the documents."""
     measures: Measures = field(default_factory=dict)
 
 
 Callback = Callable[[SweepInfo], object]
-"""Called after each sweep; training ends early if it returns True.
+"""Called after each sweep; training ends early if it returns True, and a private model's guarantee then has `STOPPED`.
 
 One that has a method ``begin`` is given the run itself before the first sweep, private state and all. Only models that
 promise nothing take it (``TopicModel.shows_run``)."""
+
+STOPPED = (
+    "a callback ended training early, and looked at nothing but released numbers (not at the clock, nor at documents)"
+)
+"""The condition of a guarantee whose model was ended by a callback: when it did so is part of what is released."""
+
+
+class Trained(NamedTuple):
+    """What a run of sweeps gives."""
+
+    history: dict[str, list[float]]
+    conditions: tuple[str, ...]
+    """`STOPPED`, or nothing."""
 
 
 def run_sweeps(
@@ -37,25 +53,38 @@ def run_sweeps(
     progress: bool = False,
     label: str = "training",
     run: object = None,
-) -> dict[str, list[float]]:
-    """Call ``sweep`` with each number and collect its measures."""
+    timed: bool = False,
+    converged: Callable[[], bool] = lambda: False,
+    pause: Callable[[int], object] | None = None,
+) -> Trained:
+    """Call ``sweep`` with each number and collect its measures.
+
+    ``timed``: whether callbacks are told the time; only where nothing is promised. ``converged`` is the model's own
+    rule for an early end, asked after each sweep. With ``pause``, Ctrl-C waits for the end of the sweep, calls it with
+    that sweep's number, and then raises `Paused`.
+    """
     history: dict[str, list[float]] = {}
     callbacks = list(callbacks)
     for callback in callbacks:
         if hasattr(callback, "begin"):
             callback.begin(run)
     started = time.perf_counter()
-    with _bar(label, len(numbers), progress) as advance:
+    stopped = False
+    with _bar(label, len(numbers), progress) as advance, finishing("round", wanted=pause is not None) as asked:
         for done, number in enumerate(numbers, start=1):
             measures = sweep(number)
             for name, value in measures.items():
                 history.setdefault(name, []).append(value)
             advance(measures)
-            info = SweepInfo(done, len(numbers), time.perf_counter() - started, measures)
+            info = SweepInfo(done, len(numbers), time.perf_counter() - started if timed else None, measures)
             answers = [callback(info) for callback in callbacks]
-            if any(answer is True for answer in answers):
+            stopped = any(answer is True for answer in answers) and done < len(numbers)
+            if stopped or converged():
                 break
-    return history
+            if pause is not None and asked():
+                pause(number)
+                raise Paused
+    return Trained(history, (STOPPED,) if stopped else ())
 
 
 class _bar:

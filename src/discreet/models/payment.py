@@ -43,7 +43,7 @@ class Payment:
         self._paid = int(checkpoint.state["paid"]) if checkpoint.untouched else self.done
         first = () if self.done else tuple(before)
         owed = () if checkpoint.spent else tuple(owed)
-        ahead = (*owed, *first, *self._entries(self._paid, len(rounds)))
+        ahead = (*owed, *first, *(self._entries(self._paid, len(rounds)) if self._paid < len(rounds) else ()))
         try:
             if ahead:
                 ledger.would_take(ahead)  # rather now than half-way
@@ -51,7 +51,7 @@ class Payment:
             if not checkpoint.spent:
                 checkpoint.remove()
             raise
-        if self._paid > self.done:  # [unused] paid for before a stop that was asked for, and not drawn since
+        if checkpoint.untouched:  # [unused] paid for before a stop that was asked for, and not drawn since
             checkpoint.begin_again()
             self._take(self._entries(self.done, self._paid))
             return
@@ -72,6 +72,10 @@ class Payment:
         if self._checkpoint is not None:
             self._checkpoint.save({**state(), "round": done, "paid": self._paid})
 
+    def pause(self, state: Callable[[], Mapping[str, Any]]) -> Callable[[int], None] | None:
+        """What to call with the number of the last round of a run that stops; None where nothing is kept."""
+        return None if self._checkpoint is None else lambda done: self.save(done, state)
+
     def settle(self) -> None:
         """After the last round: one that ended early is charged for all, since whether it would was open."""
         if self._paid < len(self._rounds):
@@ -85,6 +89,8 @@ class Payment:
         assert self._checkpoint is not None
         last = min(self._paid + self._every, len(self._rounds))
         entries = (*before, *self._entries(self._paid, last))
+        if not entries:  # a run that was lost after its last round
+            return
         self._charge(entries)  # [stage] charged, then noted, and only then drawn
         self._checkpoint.note(entries)
         self._paid = last

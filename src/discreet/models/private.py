@@ -162,17 +162,18 @@ class PrivateLDA(TopicModel):
         )
         payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before noise is drawn
         training = Rounds(self, plan, engine, payment, alpha, fit.saved)
-        self.history_ = run_sweeps(
+        self.history_, conditions = run_sweeps(
             range(payment.done + 1, self.n_rounds + 1),
             training.round,
             callbacks=self.callbacks or (),
             progress=self.progress,
+            pause=payment.pause(training._state),
         )
         engine.close()
         payment.settle()
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
-        fit.end(plan.entries, plan.epsilon, *(() if self.n_units is None else ("n_units is public",)))
+        fit.end(plan.entries, plan.epsilon, *(() if self.n_units is None else ("n_units is public",)), *conditions)
         return self
 
     def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:

@@ -115,6 +115,9 @@ def write(
         _write_text(partial / "release.json", json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         sync_folder(partial)
         _move_into_place(partial, target)
+    except OSError as error:  # in words of the caller, who knows nothing of the sibling
+        shutil.rmtree(partial, ignore_errors=True)
+        raise ReleaseError(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from None
     except BaseException:  # Ctrl-C included
         shutil.rmtree(partial, ignore_errors=True)
         raise

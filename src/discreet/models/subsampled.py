@@ -244,15 +244,20 @@ class SubsampledLDA(TopicModel):
         # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
         payment = fit.pay((), [plan.event] * int(self.n_rounds), plan.rounds.label)
         training = Rounds(self, plan, engine, payment, alpha, judged, fit.saved)
-        told = [*(self.callbacks or ()), lambda info: training.converged]  # [stop]
-        rounds = range(payment.done + 1, self.n_rounds + 1)
-        run_sweeps(rounds, training.round, callbacks=told, progress=self.progress)
+        _, conditions = run_sweeps(
+            range(payment.done + 1, self.n_rounds + 1),
+            training.round,
+            callbacks=self.callbacks or (),
+            progress=self.progress,
+            converged=lambda: training.converged,  # [stop]
+            pause=payment.pause(training._state),
+        )
         engine.close()
         payment.settle()
         self.history_ = {"public_perplexity": training.perplexities} if training.perplexities else {}
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, float(self.beta)
-        fit.end(plan.entries, plan.epsilon)
+        fit.end(plan.entries, plan.epsilon, *conditions)
         return self
 
     def _check_together(self, public: Any) -> None:

@@ -45,12 +45,17 @@ def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, pu
     one = float(model.round_epsilon or round_epsilon(order, model.epsilon, rate, model.n_rounds))
     key = Key.open(model.random_state)
     run = _Run(model, corpus, alpha, key, math.sqrt(order / (2 * one)), public)
-    told = [*(model.callbacks or ()), lambda info: run.converged]
-    model.history_ = run_sweeps(range(1, model.n_rounds + 1), run.iterate, callbacks=told, progress=model.progress)
+    model.history_, conditions = run_sweeps(
+        range(1, model.n_rounds + 1),
+        run.iterate,
+        callbacks=model.callbacks or (),
+        progress=model.progress,
+        converged=lambda: run.converged,
+    )
     model.components_ = run.topics_of_words()
     model.alpha_, model.beta_ = alpha, float(model.beta)
     total, printed = (run.n_done * rdp(order, one, rate) for rdp in (subsampled_rdp, table_3_rdp))
-    reasons = [*WHY_CLAIMED, *_about(model, run, total, printed)]
+    reasons = [*WHY_CLAIMED, *_about(model, run, total, printed), *conditions]
     model.guarantee_ = claimed(total, Observer.STATISTICS, key, corpus, *reasons, relation=Relation.ADD_REMOVE)
 
 

@@ -16,6 +16,7 @@ from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.models import self_test
 from discreet.models.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
+from discreet.models.pause import Paused, finishing
 from discreet.models.private_input import VocabularyCost, check_groups
 from discreet.models.promise import open_ledger
 from discreet.models.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
@@ -187,13 +188,16 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
     if kept.exists():
         cost = VocabularyCost(before, ledger, key.seeded)
         return selected_with(cost, corpus.restrict(json.loads(kept.read_bytes())))
-    try:
-        selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note, run=checkpoint.id)
-    except DiscreetError:
-        if not before or checkpoint.spent != before:  # nothing was spent, or no word stood out: this run is over
-            checkpoint.remove()
-        raise
-    checkpoint.write(WORDS, json.dumps(selected.vocabulary).encode())
+    with finishing("selection of words") as asked:
+        try:
+            selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note, run=checkpoint.id)
+        except DiscreetError:
+            if not before or checkpoint.spent != before:  # nothing was spent, or no word stood out: this run is over
+                checkpoint.remove()
+            raise
+        checkpoint.write(WORDS, json.dumps(selected.vocabulary).encode())
+        if asked():
+            raise Paused
     return selected
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -246,18 +246,18 @@ class VariationalLDA(TopicModel):
             published = PublishedPlan.make(self, corpus.n_words, fit.before)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             reservation = fit.reserve((published.rounds,))  # [reserve-published] before any noise
-            self._train(PublishedRounds(self, published, engine, reservation, alpha))
-            fit.end((published.rounds,), published.epsilon, *assumed)
+            conditions = self._train(PublishedRounds(self, published, engine, reservation, alpha))
+            fit.end((published.rounds,), published.epsilon, *assumed, *conditions)
         else:
             plan = self._plan(corpus.n_words, fit.before)
             fit.resume(plan.entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before any noise
             training = VariationalRounds(self, plan, engine, payment, alpha, fit.saved)
-            self._run(training, payment.done)
+            conditions = self._run(training, payment.done, payment.pause(training._state))
             training.finish(fit.setting)
             payment.settle()
-            fit.end(plan.entries, plan.epsilon, *assumed)
+            fit.end(plan.entries, plan.epsilon, *assumed, *conditions)
         engine.close()
         return self
 
@@ -273,14 +273,29 @@ class VariationalLDA(TopicModel):
     def _engine(self, corpus: Corpus, ids: Any, key: Key, max_tokens: int) -> VariationalEngine:
         return VariationalEngine(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
 
-    def _run(self, training: VariationalRounds | PublishedRounds | ExactRounds, done: int = 0) -> None:
-        rounds = range(done + 1, self.n_rounds + 1)
-        self.history_ = run_sweeps(rounds, training.round, callbacks=self.callbacks or (), progress=self.progress)
+    def _run(
+        self,
+        training: VariationalRounds | PublishedRounds | ExactRounds,
+        done: int = 0,
+        pause: Callable[[int], object] | None = None,
+    ) -> tuple[str, ...]:
+        """All rounds; the conditions that they add to the guarantee."""
+        self.history_, conditions = run_sweeps(
+            range(done + 1, self.n_rounds + 1),
+            training.round,
+            callbacks=self.callbacks or (),
+            progress=self.progress,
+            timed=isinstance(training, ExactRounds),
+            pause=pause,
+        )
+        return conditions
 
-    def _train(self, training: PublishedRounds | ExactRounds) -> None:
-        self._run(training)
+    def _train(self, training: PublishedRounds | ExactRounds) -> tuple[str, ...]:
+        """Run, and set the topics."""
+        conditions = self._run(training)
         table = training.final_table()
         self.components_, self.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
+        return conditions
 
     def _check_together(self) -> None:
         """Parameters that are good alone and not with each other."""

@@ -1,0 +1,109 @@
+"""What was paid for is not lost: neither by Ctrl-C nor by a full disk, and a person is told what was charged."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet._errors import BudgetExceeded, InputError, ReleaseError
+from discreet.cli import Kept, show
+
+if TYPE_CHECKING:
+    from discreet.models.release import Release
+    from discreet.privacy.budget import BudgetFile
+
+
+class Paid:
+    """What a budget file, if there is one, has been charged since this was made."""
+
+    def __init__(self, file: BudgetFile | None) -> None:
+        self._file = file
+        self._before = 0 if file is None else len(file.charges())
+
+    def __str__(self) -> str:
+        """A sentence, or nothing without a budget file."""
+        if self._file is None:
+            return ""
+        with suppress(InputError, OSError):  # a file that was moved meanwhile shall not hide what this is about
+            if len(self._file.charges()) == self._before:
+                return f" {self._file.path} has not been charged."
+            spent = self._file.ledger().spent().epsilon
+            return (
+                f" {self._file.path} has been charged: ε = {spent:.4g} of {self._file.budget.epsilon:g} is spent now."
+            )
+        return f" See `discreet budget {self._file.path}` for what has been charged."
+
+
+@contextmanager
+def stoppable(checkpoint: Path | None, paid: Paid) -> Iterator[None]:
+    """Ctrl-C with a checkpoint is a pause; without one nothing is kept. Either way it is said what was charged."""
+    from discreet.models.pause import Paused, finishing
+
+    try:
+        with finishing("round", wanted=checkpoint is not None):
+            yield
+    except KeyboardInterrupt as stop:
+        if checkpoint is None or not checkpoint.exists():
+            if not str(paid):
+                raise
+            kept = "no model was written."
+        elif isinstance(stop, Paused):
+            kept = (
+                f"the run is kept in {checkpoint} (private). The same command goes on from there; nothing is repeated "
+                "or charged again."
+            )
+        else:
+            kept = (
+                f"the run is kept in {checkpoint} (private). The same command goes on from there, and is charged again "
+                "for the rounds since it was last saved."
+            )
+        show.note(f"interrupted: {kept}{paid}")
+        raise Kept from None
+    except BudgetExceeded as error:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise BudgetExceeded(
+            f"{error} The run in {checkpoint} cannot go on, for rounds that were lost have to be charged again. Remove "
+            "that folder and train anew with a smaller --epsilon; what was spent stays spent.",
+            entry=error.entry,
+            spent=error.spent,
+            budget=error.budget,
+        ) from None
+
+
+def check_space(output: Path, needed: int) -> None:
+    """Before anything is charged. ``needed`` are bytes."""
+    free = shutil.disk_usage(output.absolute().parent).free
+    if free < needed:
+        raise ReleaseError(
+            f"{output} cannot be written: its disk has {free:,} bytes left, and a model needs about {needed:,}. Make "
+            "room, or choose another place."
+        )
+
+
+def save(release: Release, output: Path, *, overwrite: bool, paid: Paid) -> ReleaseError | None:
+    """Write the model: where it was asked for or, if that fails, wherever there is room; then what to say of it."""
+    try:
+        release.save(output, overwrite=overwrite)
+    except ReleaseError as error:
+        for parent in (tempfile.gettempdir(), Path.cwd(), Path("~").expanduser()):
+            with suppress(ReleaseError, OSError):
+                return ReleaseError(
+                    f"{error} The model is complete: it lies in {_kept(release, Path(parent), output.name)}. Move it "
+                    f"where you want it.{paid}"
+                )
+        raise ReleaseError(f"{error} The model is lost.{paid}") from None
+    return None
+
+
+def _kept(release: Release, parent: Path, name: str) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="discreet-", dir=parent))
+    try:
+        return release.save(folder / name)
+    except BaseException:
+        folder.rmdir()
+        raise
