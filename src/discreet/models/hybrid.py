@@ -16,7 +16,6 @@ from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.mechanisms.release import release_sum
-from discreet.models import self_test
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import EPSILON, PRIOR
 from discreet.models.checkpoint import open_checkpoint, reopened
@@ -185,7 +184,6 @@ class HybridLDA(TopicModel):
         assumptions = check_vocabulary(corpus)
         vocabulary_cost(corpus, Unit.WORD)  # refuses words whose selection was charged per document or user
         _check_lengths(corpus)
-        self_test.check(SELF_TESTS)
         ledger = open_ledger(self, Unit.WORD, Relation.REPLACE)
         key = Key.open(self.random_state)
         checkpoint = open_checkpoint(self, corpus, None, plan.entries)

@@ -28,7 +28,11 @@ class Paying(Protocol):
 
 
 def open_ledger(model: Paying, unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Ledger:
-    """The ledger given, which must count the same thing, or one for this fit alone."""
+    """The ledger given, which must count the same thing, or one for this fit alone.
+
+    Every private fit passes here first: compiled code that fails its self-test is never charged for.
+    """
+    self_test.check(model._self_tests)
     if model.ledger is None:
         budget = None if model.epsilon is None else Budget(float(model.epsilon), float(model.delta))
         if model.random_state is not None:  # it promises nothing, so there is nothing to add up

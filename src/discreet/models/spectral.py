@@ -123,7 +123,6 @@ class SpectralLDA(TopicModel):
     """
 
     method = "spectral"
-    _self_tests = (self_test.gaussian_noise, self_test.moments)
     most_words = MOST_WORDS
     configuration_: int
     edge_split_: tuple[float, ...]
@@ -273,6 +272,10 @@ class SpectralLDA(TopicModel):
                 raise InputError(f"{message} (fewer_topics=True gives a model with those there are.)")
             given = f"{clear} topics are" if clear > 1 else "one topic is"
             warnings.warn(f"{message} The model has fewer: {given} given.", stacklevel=4)
+
+    @property
+    def _self_tests(self) -> tuple[self_test.Test, ...]:
+        return self_test.gaussian_noise, self_test.moments if self.configuration is None else self_test.cubes
 
     def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
         """Its releases over so many words; ``before`` is what these have cost."""

@@ -49,9 +49,6 @@ USUAL_SPLIT = (0.3, 0.7)
 SMALLEST = 2.0**-53
 """Relative error of one operation in float64."""
 
-SELF_TESTS = (self_test.gaussian_noise, self_test.cubes)
-"""Of the kernels that the guarantee rests on."""
-
 PUBLIC = "the number of documents is public"
 
 
@@ -149,7 +146,6 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
             "the words were selected privately for adding or removing a document, but configuration=1 protects against "
             "replacing one: their costs cannot be added. Use public words, or no configuration."
         )
-    self_test.check(SELF_TESTS)
     ledger = open_ledger(model, Unit.DOCUMENT, Relation.REPLACE)
     plan = ReplacePlan.make(model, corpus.n_words)
     key = Key.open(model.random_state)
@@ -180,7 +176,7 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
 
 
 def _guarantee(model: SpectralLDA, epsilon: float, key: Key, assumptions: tuple[str, ...]) -> Guarantee:
-    self_test.check(SELF_TESTS)
+    self_test.check(model._self_tests)
     if key.seeded:
         return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {Unit.DOCUMENT}")
     return Guarantee(

@@ -87,7 +87,6 @@ def fit_text(
     ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
     """
     model._check_parameters()
-    self_test.check(model._self_tests)  # before the words are charged
     ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
     most = getattr(model, "most_words", MANY_WORDS)
     vectorizer = PrivateVectorizer(

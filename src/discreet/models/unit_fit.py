@@ -17,7 +17,6 @@ from discreet._errors import DiscreetError
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
-from discreet.models import self_test
 from discreet.models.checkpoint import Checkpoint, open_checkpoint, reopened
 from discreet.models.own_ledger import OwnLedger
 from discreet.models.payment import Payment
@@ -33,7 +32,6 @@ class UnitFit:
     """One fit of ``model``. ``groups`` are numbers, or None where documents are the units."""
 
     def __init__(self, model: Any, corpus: Corpus, groups: Any) -> None:
-        self_test.check(model._self_tests)
         self._model, self._corpus = model, corpus
         self._assumptions = check_vocabulary(corpus)
         self.groups = check_groups(groups, corpus)

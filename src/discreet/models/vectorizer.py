@@ -152,7 +152,6 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         users = check_groups(groups, corpus)
         unit = Unit.DOCUMENT if users is None else Unit.USER
         ledger = open_ledger(self, unit)
-        self_test.check(self._self_tests)
         key = Key.open(self.random_state) if key is None else key
         numbers = np.arange(corpus.n_documents) if users is None else users
         unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
