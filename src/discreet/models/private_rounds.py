@@ -190,10 +190,17 @@ class Rounds:
         usual = (1 - said / 4) * (self.frequencies * self.word_weights**2).sum()
         return np.asarray(weights * math.sqrt(usual / now))
 
+    @property
+    def best(self) -> Average:
+        """The mean over the last third of the rounds, weighted by their precision."""
+        return self.final if self.final_weight else self.running
+
+    def final_table(self) -> FloatArray:
+        return shrink.posterior(self.best.value, self.best.variance, self.frequencies)
+
     def finish(self, setting: Setting) -> None:
-        """Hand over the topics: from the mean over the last third of the rounds, weighted by their precision."""
-        model, best = self.model, self.final if self.final_weight else self.running
-        table = shrink.posterior(best.value, best.variance, self.frequencies)
+        """Hand the topics to the model, with the noise that is left in them and whether they stand out of it."""
+        model, best, table = self.model, self.best, self.final_table()
         model.components_, model.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
         model.standard_errors_ = np.ascontiguousarray((np.sqrt(best.variance) / table.sum(axis=0)).T)
         known = replace(setting, n_units=self.n_units)
