@@ -139,7 +139,8 @@ class PublishedPlan:
         epsilon = accounting.epsilon((rounds, *before), float(model.delta))
         if epsilon == math.inf:  # before anything is charged
             raise InputError(
-                f"at delta={model.delta:g} no epsilon is finite, with what the words have cost. Take a larger delta."
+                f"at delta={model.delta:g} no epsilon is finite, with what the words have cost. Take a larger delta, "
+                "or more noise."
             )
         return cls(rounds, event, threshold, epsilon)
 

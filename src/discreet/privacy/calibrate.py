@@ -211,8 +211,8 @@ def _smallest(
     free = budget.epsilon - before.epsilon
     if before.epsilon == math.inf:
         raise BudgetExceeded(
-            f"what is spent or planned already has no finite epsilon at delta={budget.delta:g}. Take a larger delta or "
-            f"an epsilon below {budget.epsilon:g}.",
+            f"what is spent or planned already has too little noise for a finite epsilon at delta={budget.delta:g}. "
+            f"Take an epsilon below {min(budget.epsilon, 60):g}, or a larger delta.",
             entry=plan(LARGEST)[0],
             spent=before,
             budget=budget,
