@@ -143,7 +143,7 @@ def test_what_was_known_travels_with_a_pickle() -> None:
 # --- many processes ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def workers() -> Iterator[None]:
     yield
     from joblib.externals.loky import get_reusable_executor

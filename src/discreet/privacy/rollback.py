@@ -96,6 +96,11 @@ class Counter:
         with self._locked(os.O_RDONLY) as descriptor:
             self._check(self._last(read_all(descriptor)), file, content)
 
+    def require_writable(self) -> None:
+        """Asked before a charge is written, which could not be taken back."""
+        with self._locked(os.O_RDWR | os.O_APPEND):
+            pass
+
     def advance(self, file: Path, content: bytes) -> None:
         """Mark the state that the budget has now. On disk when this returns."""
         with self._locked(os.O_RDWR | os.O_APPEND) as descriptor:
