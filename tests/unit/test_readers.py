@@ -133,7 +133,10 @@ BAD_TABLES = {
     "array.json": (b'[\n{"text": "cat"}\n]', "line 1 is not a JSON object but starts '['"),
     "list.jsonl": (b'[{"text": "cat"}]', "line 1 is not a JSON object"),
     "number.jsonl": (b'{"text": "cat"}\n{"text": 7}', "line 2: the text is not a string but 7 (int)"),
-    "nested.jsonl": (b'{"text": ["cat"]}', "line 1: the text is not a string but ['cat'] (list)"),
+    "nested.jsonl": (
+        b'{"text": ["cat", ["dog"]]}',
+        "line 1: the tokens of a document must be strings; found ['cat', [",
+    ),
     "latin.jsonl": (
         b'{"text": "cat"}\n{"text": "caf\xe9"}',
         "line 2, byte 14 (0xe9) is not UTF-8. Convert the file to UTF-8",

@@ -162,12 +162,12 @@ def test_bad_parameters_are_one_line_and_cost_nothing(options):
 
 
 INPUTS = {
-    "a string": (WEATHER, "list of strings.*found str"),
+    "a string": (WEATHER, "list of documents.*found str"),
     "bytes": (b"rain", "found bytes"),
     "a number": (5, "found int"),
-    "numbers": ([WEATHER, 5], "found int at position 1"),
-    "bytes in a list": ([b"rain"], "found bytes at position 0"),
-    "not a number": ([WEATHER, nan], "found float at position 1"),
+    "numbers": ([WEATHER, 5], r"document 1 .*\(int\)"),
+    "bytes in a list": ([b"rain"], r"document 0 .*\(bytes\)"),
+    "infinite": ([WEATHER, float("inf")], r"document 1 .*\(float\)"),
     "a table": (np.array([[WEATHER, MUSIC]]), "2 dimensions"),
     "counts": (sp.csr_matrix([[1, 2]]), "2 dimensions"),
 }
