@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -182,3 +183,22 @@ def test_a_reader_that_goes_away(here: Path) -> None:
         told = process.stderr.read()
     assert process.returncode == 1
     assert told == b""
+
+
+@pytest.mark.parametrize("command", [("fit", "-k", 2, "--sweeps", 2, "-o", "new"), ("evaluate", "model")])
+def test_a_bar_shows_what_was_read(
+    here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[object, ...]
+) -> None:
+    monkeypatch.setattr("discreet.cli.progress.PATIENCE", 0.0)
+    arguments = (*command, "texts.jsonl")
+    assert "reading" not in run(*arguments).err  # no terminal
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    ran = run(*arguments, *(("--overwrite",) if command[0] == "fit" else ()))
+    assert ran.code == 0, ran.err
+    assert "reading" in ran.err
+    assert re.search(r"\d\.\d/\d\.\d kB", ran.err)
+    if command[0] == "fit":
+        assert "reading" not in run(*arguments, "--overwrite", "--quiet").err
+    monkeypatch.setattr("discreet.cli.progress.PATIENCE", 1000.0)
+    assert "reading" not in run("evaluate", "model", "texts.jsonl").err

@@ -531,3 +531,47 @@ def test_files_that_may_not_be_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_files, "_opened", locked)
     assert "cannot be read: [Errno 13] Permission denied" in refused(read_table, path)
+
+
+# --- progress --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["table.csv", "table.jsonl", "table.json", "lines.txt", "table.jsonl.gz", "lines.txt.bz2"]
+)
+def test_what_was_read_is_told_in_bytes_of_the_file(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(_files, "BLOCK", 1 << 10)
+    texts = [" ".join(f"w{i * j % 997:x}" for j in range(20)) for i in range(500)]
+    rows = [{"text": text} for text in texts]
+    forms = {".csv": ["text", *texts], ".jsonl": map(json.dumps, rows), ".json": [json.dumps(rows)], ".txt": texts}
+    path = tmp_path / name
+    suffix = _files.inner_suffix(path)
+    path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""]("\n".join(forms[suffix]).encode()))
+    told = []
+    with _files.watched_by(lambda done, total: told.append((done, total))):
+        read(path, tokenizer=Tokenizer(r"\w+"))
+    size = path.stat().st_size
+    assert {total for _, total in told} == {size}
+    assert told[-1] == (size, size)
+    assert len(told) > 10
+    assert [done for done, _ in told[2:]] == sorted(done for done, _ in told[2:])  # a first look starts again
+    n_told = len(told)
+    read(path, tokenizer=Tokenizer(r"\w+"))
+    assert len(told) == n_told
+
+
+def test_other_sources_tell_it_too(tmp_path, monkeypatch):
+    import polars as pl
+
+    told = []
+    for i in range(3):
+        (tmp_path / f"{i}.txt").write_text("cat" * (i + 1))
+    monkeypatch.setattr(tables, "_BATCH", 1)
+    pl.DataFrame({"text": ["cat", "dog"]}).write_parquet(tmp_path / "table.parquet")
+    size = (tmp_path / "table.parquet").stat().st_size
+    piped(monkeypatch, b"cat\ndog")
+    with _files.watched_by(lambda done, total: told.append((done, total))):
+        read(tmp_path)
+        read(tmp_path / "table.parquet")
+        read("-")
+    assert told == [(3, 18), (9, 18), (18, 18), (0, size), (size // 2, size), (7, None)]

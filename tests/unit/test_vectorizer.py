@@ -457,3 +457,19 @@ def test_text_to_topics_in_one_step(name, users):
     with drawn() as noise, pytest.raises(BudgetExceeded):  # the words would fit, the topics would not
         fit_text(model(epsilon=8.0, ledger=small), corpus)
     assert (small.entries, noise.call_count) == ((), 0)
+
+
+def test_a_bar_shows_the_rounds_of_the_selection(capsys):
+    PrivateVectorizer(4.0).fit(TEXTS)
+    assert capsys.readouterr().err == ""
+    PrivateVectorizer(4.0, progress=True).fit(TEXTS)
+    assert re.search(r"selecting words .* 10/10", capsys.readouterr().err)
+
+
+@hopeless
+def test_a_model_that_shows_its_rounds_shows_those_of_the_selection(capsys):
+    corpus = Corpus.from_texts(TEXTS)
+    fit_text(model(progress=True), corpus)
+    assert "selecting words" in capsys.readouterr().err
+    fit_text(model(), corpus)
+    assert capsys.readouterr().err == ""

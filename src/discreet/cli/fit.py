@@ -162,6 +162,7 @@ def fit(
         stop_words=stop_words,
         token_pattern=token_pattern,
         max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
+        quiet=quiet,
     )
     if vocabulary is not None and not quiet:
         _tell_lost_words(vocabulary, corpus)

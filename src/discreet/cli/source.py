@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._errors import DataNotFound, InputError
+from discreet.cli.progress import reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus, Tokenizer
@@ -98,11 +99,12 @@ def open_corpus(
     token_pattern: str | None = None,
     tokenizer: Tokenizer | None = None,
     max_tokens: int | None = None,
+    quiet: bool = False,
 ) -> Corpus:
     """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use.
 
     ``tokenizer`` is that of a model, for text that has not been counted yet; ``max_tokens`` thins rows of counts.
-    What ``id_column`` holds becomes the labels of the corpus.
+    What ``id_column`` holds becomes the labels of the corpus. Unless ``quiet``, a bar shows what has been read.
     """
     from discreet.cli.startup import load_sklearn
 
@@ -138,11 +140,13 @@ def open_corpus(
             load = partial(load, max_tokens=max_tokens)
         if token_pattern is not None:
             raise InputError("these documents are counts of words already. Leave --token-pattern out.")
-        return load(**options) if stop is None else _counts_without(stop, load, options)
+        with reading(quiet):
+            return load(**options) if stop is None else _counts_without(stop, load, options)
     if token_pattern is not None or stop is not None:
         pattern = DEFAULT_PATTERN if token_pattern is None else token_pattern
         tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop)
-    return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
+    with reading(quiet):
+        return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 
 
 def stop_list(name: str | None) -> frozenset[str] | None:

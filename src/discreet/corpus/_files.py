@@ -12,9 +12,10 @@ import gzip
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -30,6 +31,28 @@ COMPRESSED = (".gz", ".bz2")
 
 STDIN = Path("-")
 """Standard input, which is read once, from its start to its end."""
+
+
+Watcher: TypeAlias = Callable[[int, int | None], object]
+"""Told how many bytes of a file have been read, and how many it has; None for standard input, which nobody knows."""
+
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched_by(watcher: Watcher) -> Iterator[None]:
+    """Whatever is read in this block is told to ``watcher``, about once in a MiB."""
+    before = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(before)
+
+
+def tell_read(done: int, total: int | None) -> None:
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(done, total)
 
 
 def shown(value: Any, width: int = 60) -> str:
@@ -80,9 +103,11 @@ def blocks(path: Path) -> Iterator[bytes]:
     """The bytes of a file, unpacked, about a MiB at a time."""
     try:
         with _opened(path) as file:
-            if path.suffix.lower() == ".bz2":
-                yield from _ahead(_unpacked(file))
-            while block := file.read(BLOCK):
+            total = None if path == STDIN else path.stat().st_size
+            done = 0
+            for block in _pieces(file, path.suffix.lower()):
+                done = done + len(block) if total is None else file.tell()
+                tell_read(done, total)
                 yield block
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -109,10 +134,14 @@ def _standard_input() -> Any:
 
 
 def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
-    if path == STDIN:
-        return nullcontext(_standard_input())
-    suffix = path.suffix.lower()
-    return gzip.open(path, "rb") if suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+    return nullcontext(_standard_input()) if path == STDIN else path.open("rb")
+
+
+def _pieces(file: IO[bytes], suffix: str) -> Iterator[bytes]:
+    if suffix == ".bz2":
+        return _ahead(_unpacked(file))
+    whole = gzip.GzipFile(fileobj=file) if suffix == ".gz" else file
+    return iter(lambda: whole.read(BLOCK), b"")
 
 
 def _unpacked(file: IO[bytes]) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from discreet.corpus._files import (
     head,
     inner_suffix,
     shown,
+    tell_read,
     text_lines,
 )
 from discreet.corpus.corpus import Corpus, Provenance
@@ -60,11 +61,14 @@ def read_folder(
         )
     labelled = any(len(file.parts) > 1 for file in files)
     builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
+    total, done = sum((folder / file).stat().st_size for file in files), 0
     for file in files:
         try:
             raw = (folder / file).read_bytes()
         except OSError as error:
             raise InputError(f"{shown(folder / file)} cannot be read: {first_line(error)}. Check its rights.") from None
+        done += len(raw)
+        tell_read(done, total)
         text = decoded(raw.removeprefix(b"\xef\xbb\xbf"), folder / file)
         builder.add(text, label=(file.parts[0] if len(file.parts) > 1 else "") if labelled else None)
     return builder.build()

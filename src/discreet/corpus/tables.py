@@ -21,6 +21,7 @@ from discreet.corpus._files import (
     head,
     inner_suffix,
     shown,
+    tell_read,
     text_lines,
 )
 from discreet.corpus.corpus import Corpus
@@ -242,7 +243,9 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
         frame = frame.select(needed)
         place = [needed.index(column) for column in columns]
         short = [i for i in place if present[needed[i]] == pl.Float32]
-        for start in range(0, frame.select(pl.len()).collect().item(), _BATCH):
+        size, n_rows = path.stat().st_size, frame.select(pl.len()).collect().item()
+        for start in range(0, n_rows, _BATCH):
+            tell_read(size * start // n_rows, size)
             for number, row in enumerate(frame.slice(start, _BATCH).collect().iter_rows(), start + 1):
                 values = [row[i] for i in place]
                 yield number, values if not short else [_float32(row[i]) if i in short else row[i] for i in place]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -22,6 +23,7 @@ from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models import self_test
 from discreet.models.bounds import DELTA, EPSILON
+from discreet.models.loop import Bar
 from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
 from discreet.models.promise import open_ledger, proven
@@ -65,6 +67,8 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Charged before the first noise is drawn. By default a new one for this fit.
     random_state :
         For tests. A seeded run promises nothing.
+    progress : bool
+        Whether to show a bar on standard error.
 
     Attributes
     ----------
@@ -89,6 +93,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "stop_words": [StrOptions({"english"}), "array-like", set, frozenset, None],
         "tokenizer": [Tokenizer, callable, None],
         "output": [StrOptions({"matrix", "corpus"})],
+        "progress": ["boolean"],
         "ledger": [Ledger, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -114,6 +119,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         output: Literal["matrix", "corpus"] = "matrix",
         ledger: Ledger | None = None,
         random_state: Any = None,
+        progress: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -129,6 +135,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.output = output
         self.ledger = ledger
         self.random_state = random_state
+        self.progress = progress
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
@@ -164,11 +171,14 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ledger = open_ledger(self, unit)
         key = Key.open(self.random_state) if key is None else key
         numbers = np.arange(corpus.n_documents) if users is None else users
-        unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
-        reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
-        if noted is not None:
-            noted(plan.entries)
-        found = select_words(unit_words, ends, corpus.n_words, plan, reservation, key).words[: self.max_words]
+        with Bar("selecting words", plan.rounds, self.progress) as advance:
+            unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
+            reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
+            if noted is not None:
+                noted(plan.entries)
+            told = partial(advance, {})
+            selected = select_words(unit_words, ends, corpus.n_words, plan, reservation, key, told=told)
+        found = selected.words[: self.max_words]
         self.ledger_ = ledger
         self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
         self._cost = VocabularyCost(plan.entries, ledger, key.seeded)
