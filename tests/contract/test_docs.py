@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -89,7 +91,8 @@ def run_command(text: str) -> int:
     """Ours run in this process, which is much faster; the rest is for a shell."""
     if text.startswith("discreet ") and "\n" not in text:
         return main(shlex.split(text)[1:])
-    return subprocess.run(["bash", "-c", text], check=False).returncode
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # a pipe finds our command beside this Python
+    return subprocess.run(["bash", "-c", text], check=False, env={**os.environ, "PATH": path}).returncode
 
 
 @pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")  # of so few words and documents

@@ -56,8 +56,8 @@ def killed_in_selection(monkeypatch):
     """The first selection draws its noise and dies before anything is kept."""
     real, lost = vectorizer.select_words, []
 
-    def select(*arguments):
-        found = real(*arguments)
+    def select(*arguments, **options):
+        found = real(*arguments, **options)
         if not lost:
             lost.append(found)
             raise Stop
@@ -87,7 +87,7 @@ def test_released_words_are_reused_at_no_cost(tmp_path, monkeypatch, on_disk):
     kept = json.loads((tmp_path / "c" / "words.json").read_text())
     assert all((path.stat().st_mode & 0o77) == 0 for path in (tmp_path / "c").rglob("*"))
 
-    def never(*_):
+    def never(*_, **__):
         raise AssertionError("words were selected again")
 
     monkeypatch.setattr(vectorizer, "select_words", never)

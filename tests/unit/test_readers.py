@@ -5,9 +5,11 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,6 +86,92 @@ def test_parquet_in_batches(tmp_path, monkeypatch):
     assert corpus.collections.tolist() == [1, 2, 1, 2]
 
 
+@pytest.mark.parametrize("block", [4, 7, 64, 1 << 20])
+@pytest.mark.parametrize("packed", PACK)
+def test_a_json_array(tmp_path, monkeypatch, packed, block):
+    """Wherever blocks are cut, also within a character."""
+    monkeypatch.setattr(_files, "BLOCK", block)
+    rows = [
+        {"text": 'café "cat" [1, 2] {x}', "who": "ann"},
+        {"text": None, "who": "bob"},
+        {"text": "dog €", "who": "é"},
+    ]
+    for content in (json.dumps(rows, ensure_ascii=False), json.dumps(rows, indent=2), "\ufeff " + json.dumps(rows)):
+        path = tmp_path / f"table.json{packed}"
+        path.write_bytes(PACK[packed](content.encode()))
+        corpus = read(path, group="who", tokenizer=Tokenizer(pattern=r"\w+|€"))
+        assert corpus.vocabulary == ("1", "2", "café", "cat", "dog", "x", "€")
+        assert corpus.lengths.tolist() == [5, 0, 2]
+        assert corpus.groups.tolist() == ["ann", "bob", "é"]
+
+
+def test_a_json_array_of_texts(tmp_path):
+    path = tmp_path / "texts.json"
+    path.write_text('["the cat", ["cat", "dog"], ""]')
+    assert read(path).lengths.tolist() == [1, 2, 0]
+    assert "item 1 is not a JSON object" in refused(read, path, group="who")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_delimiters_are_seen_in_the_header(tmp_path, suffix, delimiter):
+    path = tmp_path / f"table{suffix}"
+    path.write_text(f'\nid{delimiter}who{delimiter}"text"\n1{delimiter}ann{delimiter}"cat, dog; eel\tfly"\n')
+    corpus = read(path, group="who")
+    assert corpus.vocabulary == ("cat", "dog", "eel", "fly")
+    assert corpus.groups.tolist() == ["ann"]
+
+
+@pytest.mark.parametrize("packed", PACK)
+def test_one_document_a_line(tmp_path, packed):
+    path = tmp_path / f"lines.txt{packed}"
+    path.write_bytes(PACK[packed](b"the cat\r\n\n{dog} eel\n"))
+    corpus = read(path)
+    assert corpus.vocabulary == ("cat", "dog", "eel")
+    assert corpus.lengths.tolist() == [1, 0, 2]  # a blank line is an empty document: document n is line n
+    assert read(path, max_words=1).vocabulary == ("cat",)
+    assert "takes no option 'text'" in refused(read, path, text="body")
+
+
+STANDARD_INPUT = {
+    "json lines": (b'\n {"text": "cat", "who": "ann"}\n{"text": "dog", "who": "bob"}\n', {"group": "who"}),
+    "array": (b'[{"text": "cat", "who": "ann"}, {"text": "dog", "who": "bob"}]', {"group": "who"}),
+    "csv": (b"text,who\ncat,ann\ndog,bob\n", {"group": "who"}),
+    "semicolons": (b"text;who\ncat;ann\ndog;bob\n", {"text": "text"}),
+    "lines": (b"cat\ndog\n", {}),
+}
+
+
+def piped(monkeypatch, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
+
+
+@pytest.mark.parametrize("form", STANDARD_INPUT)
+def test_standard_input(monkeypatch, form):
+    content, options = STANDARD_INPUT[form]
+    piped(monkeypatch, content)
+    corpus = read("-", **options)
+    assert corpus.vocabulary == ("cat", "dog")
+    assert corpus.lengths.tolist() == [1, 1]
+    assert corpus.groups is None or corpus.groups.tolist() == ["ann", "bob"]
+
+
+def test_standard_input_that_cannot_be_used(monkeypatch, tmp_path):
+    for content, options, message in (
+        (b"", {}, "standard input is empty"),
+        (b'{"text": "cat"}\n{"txt": 1}', {}, "standard input: line 2 has no column 'text'"),
+        (b"text,who\ncat,\n", {"group": "who"}, "standard input: line 2: column 'who': the user id is missing"),
+        (gzip.compress(b"cat" * 99), {}, "It is gzip-compressed: send it through zcat."),
+    ):
+        piped(monkeypatch, content)
+        assert message in refused(read, "-", **options)
+    monkeypatch.setattr("sys.stdin", None)
+    assert "standard input is closed" in refused(read, "-")
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("x")
+    assert "is no kind of file" in refused(read, "./-")
+
+
 def test_options_of_tables(tmp_path):
     path = tmp_path / "table.jsonl"
     path.write_bytes(json_lines())
@@ -126,14 +214,26 @@ BAD_TABLES = {
     ),
     "later.jsonl": (b'{"text": "a"}\n{"txt": "b"}', "line 2 has no column 'text'; its columns are 'txt'. Did you mean"),
     "column.csv": (b"id,body\n1,cat\n", "has no column 'text'; its columns are 'id', 'body'. Name one"),
-    "semicolon.csv": (b"id;text\n1;cat\n", "its columns are 'id;text'"),
+    "semicolon.csv": (b"id;body\n1;cat\n", "its columns are 'id;body'"),
+    "ragged semicolons.csv": (b"id;text\n1;cat;dog\n", "the header has 2. Put quotes around text that holds ';'"),
     "twice.csv": (b"text,text\na,b\n", "more than one column 'text'"),
     "broken.jsonl": (b'{"text": "cat"}\n' * 16 + b'{"text": "cat}\n', "line 17 is not JSON: Unterminated string"),
     "deep.jsonl": (b"[" * 100_000, "not a JSON object"),
-    "array.json": (b'[\n{"text": "cat"}\n]', "line 1 is not a JSON object but starts '['"),
-    "list.jsonl": (b'[{"text": "cat"}]', "line 1 is not a JSON object"),
+    "list.jsonl": (b'[{"text": "cat"}]', "line 1 is not a JSON object but starts '[{"),
+    "cut.json": (b'[{"text": "cat"}, {"text": "dog"}', "ends in the middle of its array, after item 2"),
+    "in an item.json": (b'[{"text": "cat"}, {"text": "do', "item 2 is not JSON, at '{"),
+    "comma.json": (b'[{"text": "cat"} {"text": "dog"}]', "item 2 is not JSON, at '{"),
+    "two.json": (b'[{"text": "cat"}][]', "item 2 is not JSON, at '[]'"),
+    "deep.json": (b"[" * 100_000, "item 1 is not JSON"),
+    "numbers.json": (b"[1, 2]", "item 1 is not a JSON object but 1"),
+    "no text.json": (b'[{"text": "cat"}, {"txt": "dog"}]', "item 2 has no column 'text'; its columns are 'txt'"),
+    "empty array.json": (b"[ ]", "no rows"),
+    "latin.json": (b'[{"text": "cat"},\n{"text": "caf\xe9"}]', "line 2, byte 14 (0xe9) is not UTF-8"),
     "number.jsonl": (b'{"text": "cat"}\n{"text": 7}', "line 2: the text is not a string but 7 (int)"),
-    "nested.jsonl": (b'{"text": ["cat"]}', "line 1: the text is not a string but ['cat'] (list)"),
+    "nested.jsonl": (
+        b'{"text": ["cat", ["dog"]]}',
+        "line 1: the tokens of a document must be strings; found ['cat', [",
+    ),
     "latin.jsonl": (
         b'{"text": "cat"}\n{"text": "caf\xe9"}',
         "line 2, byte 14 (0xe9) is not UTF-8. Convert the file to UTF-8",
@@ -405,10 +505,10 @@ def test_read_points_to_named_sets(tmp_path, monkeypatch):
 
 
 def test_read_knows_what_it_cannot_read(tmp_path):
-    for name in ("a.txt", "b.pdf", "c"):
+    for name in ("a.md", "b.pdf", "c"):
         (tmp_path / name).write_text("cat")
         assert "is no kind of file that can be read" in refused(read, tmp_path / name)
-    assert "folder of text files" in refused(read, tmp_path / "a.txt")
+    assert "Name it .txt if each line is a document" in refused(read, tmp_path / "a.md")
 
 
 def test_read_names_options_that_a_reader_does_not_take(tmp_path):
@@ -431,3 +531,47 @@ def test_files_that_may_not_be_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_files, "_opened", locked)
     assert "cannot be read: [Errno 13] Permission denied" in refused(read_table, path)
+
+
+# --- progress --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["table.csv", "table.jsonl", "table.json", "lines.txt", "table.jsonl.gz", "lines.txt.bz2"]
+)
+def test_what_was_read_is_told_in_bytes_of_the_file(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(_files, "BLOCK", 1 << 10)
+    texts = [" ".join(f"w{i * j % 997:x}" for j in range(20)) for i in range(500)]
+    rows = [{"text": text} for text in texts]
+    forms = {".csv": ["text", *texts], ".jsonl": map(json.dumps, rows), ".json": [json.dumps(rows)], ".txt": texts}
+    path = tmp_path / name
+    suffix = _files.inner_suffix(path)
+    path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""]("\n".join(forms[suffix]).encode()))
+    told = []
+    with _files.watched_by(lambda done, total: told.append((done, total))):
+        read(path, tokenizer=Tokenizer(r"\w+"))
+    size = path.stat().st_size
+    assert {total for _, total in told} == {size}
+    assert told[-1] == (size, size)
+    assert len(told) > 10
+    assert [done for done, _ in told[2:]] == sorted(done for done, _ in told[2:])  # a first look starts again
+    n_told = len(told)
+    read(path, tokenizer=Tokenizer(r"\w+"))
+    assert len(told) == n_told
+
+
+def test_other_sources_tell_it_too(tmp_path, monkeypatch):
+    import polars as pl
+
+    told = []
+    for i in range(3):
+        (tmp_path / f"{i}.txt").write_text("cat" * (i + 1))
+    monkeypatch.setattr(tables, "_BATCH", 1)
+    pl.DataFrame({"text": ["cat", "dog"]}).write_parquet(tmp_path / "table.parquet")
+    size = (tmp_path / "table.parquet").stat().st_size
+    piped(monkeypatch, b"cat\ndog")
+    with _files.watched_by(lambda done, total: told.append((done, total))):
+        read(tmp_path)
+        read(tmp_path / "table.parquet")
+        read("-")
+    assert told == [(3, 18), (9, 18), (18, 18), (0, size), (size // 2, size), (7, None)]

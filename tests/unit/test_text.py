@@ -138,7 +138,8 @@ def test_huge_numbers_stay_what_they_are():
     ("documents", "message"),
     [
         ([{"text": 5}], "not a string but 5"),
-        ([{"text": ["a"]}], "list"),
+        ([{"text": ["a", 5]}], "tokens of a document must be strings"),
+        ([{"text": {"a": 5}}], "dict"),
         ([{"text": "a", "group": 1.5}], "string or a whole number"),
         ([{"text": "a", "group": float("nan")}], "user id is missing"),
         ([{"text": "a", "label": {"a": 1}}], "string or a whole number"),

@@ -162,12 +162,12 @@ def test_bad_parameters_are_one_line_and_cost_nothing(options):
 
 
 INPUTS = {
-    "a string": (WEATHER, "list of strings.*found str"),
+    "a string": (WEATHER, "list of documents.*found str"),
     "bytes": (b"rain", "found bytes"),
     "a number": (5, "found int"),
-    "numbers": ([WEATHER, 5], "found int at position 1"),
-    "bytes in a list": ([b"rain"], "found bytes at position 0"),
-    "not a number": ([WEATHER, nan], "found float at position 1"),
+    "numbers": ([WEATHER, 5], r"document 1 .*\(int\)"),
+    "bytes in a list": ([b"rain"], r"document 0 .*\(bytes\)"),
+    "infinite": ([WEATHER, float("inf")], r"document 1 .*\(float\)"),
     "a table": (np.array([[WEATHER, MUSIC]]), "2 dimensions"),
     "counts": (sp.csr_matrix([[1, 2]]), "2 dimensions"),
 }
@@ -457,3 +457,19 @@ def test_text_to_topics_in_one_step(name, users):
     with drawn() as noise, pytest.raises(BudgetExceeded):  # the words would fit, the topics would not
         fit_text(model(epsilon=8.0, ledger=small), corpus)
     assert (small.entries, noise.call_count) == ((), 0)
+
+
+def test_a_bar_shows_the_rounds_of_the_selection(capsys):
+    PrivateVectorizer(4.0).fit(TEXTS)
+    assert capsys.readouterr().err == ""
+    PrivateVectorizer(4.0, progress=True).fit(TEXTS)
+    assert re.search(r"selecting words .* 10/10", capsys.readouterr().err)
+
+
+@hopeless
+def test_a_model_that_shows_its_rounds_shows_those_of_the_selection(capsys):
+    corpus = Corpus.from_texts(TEXTS)
+    fit_text(model(progress=True), corpus)
+    assert "selecting words" in capsys.readouterr().err
+    fit_text(model(), corpus)
+    assert capsys.readouterr().err == ""

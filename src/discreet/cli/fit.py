@@ -134,6 +134,8 @@ def fit(
     row = check_method(name, given)
     from discreet.models.release_folder import check_target
 
+    if str(output) == "-":
+        raise InputError("a model is a folder and cannot be written to standard output. Name a folder with --output.")
     check_target(output, overwrite=overwrite)
     if checkpoint is not None and _nested(output.resolve(), checkpoint.resolve()):
         raise InputError(
@@ -160,6 +162,7 @@ def fit(
         stop_words=stop_words,
         token_pattern=token_pattern,
         max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
+        quiet=quiet,
     )
     if vocabulary is not None and not quiet:
         _tell_lost_words(vocabulary, corpus)

@@ -12,6 +12,7 @@ from discreet.cli import show
 from discreet.cli.source import (
     DatasetOption,
     FileArgument,
+    IdOption,
     JsonOption,
     OverwriteOption,
     TextOption,
@@ -61,25 +62,28 @@ def topics(
 def transform(
     model: ModelArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", help="The file to make: .csv, .jsonl or .npy.")
+        Path,
+        typer.Option("--output", "-o", metavar="OUT", help="The file to make: .csv, .jsonl or .npy; - prints CSV."),
     ],
     file: FileArgument = None,
     dataset: DatasetOption = None,
     text: TextOption = None,
+    id_column: IdOption = None,
     threads: ThreadsOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write the topic proportions of each document of FILE under MODEL: a row per document, a column per topic."""
-    from discreet.cli.tables import check_output, write_rows
+    from discreet.cli.tables import STDOUT, check_output, write_rows
     from discreet.models.release import Release
 
-    check_output(output, overwrite=overwrite)
+    check_output(output, overwrite=overwrite, with_ids=id_column is not None)
     release = Release.load(model)
-    corpus = _documents(model, release, file, dataset, text)
-    write_rows(output, release.transform(corpus, n_threads=threads))
-    show.note(
-        f"wrote {output}: {corpus.n_documents:,} documents, {release.n_topics} topics; only you can read the file"
-    )
+    corpus = _documents(model, release, file, dataset, text, id_column)
+    write_rows(output, release.transform(corpus, n_threads=threads), None if id_column is None else corpus.labels)
+    if output != STDOUT:
+        show.note(
+            f"wrote {output}: {corpus.n_documents:,} documents, {release.n_topics} topics; only you can read the file"
+        )
     show.note(CURATOR)
 
 
@@ -146,9 +150,18 @@ def evaluate(
     show.note(CURATOR)
 
 
-def _documents(model: Path, release: Release, file: str | None, dataset: str | None, text: str | None) -> Corpus:
+def _documents(
+    model: Path,
+    release: Release,
+    file: str | None,
+    dataset: str | None,
+    text: str | None,
+    id_column: str | None = None,
+) -> Corpus:
     """The documents in the words of the model. None of its words at all is a mistake, not a result."""
-    corpus = open_corpus(file, dataset, text=text, vocabulary=release.vocabulary, tokenizer=release.tokenizer)
+    corpus = open_corpus(
+        file, dataset, text=text, id_column=id_column, vocabulary=release.vocabulary, tokenizer=release.tokenizer
+    )
     return _known(model, corpus)
 
 

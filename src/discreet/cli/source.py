@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._errors import DataNotFound, InputError
+from discreet.cli.progress import reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus, Tokenizer
@@ -23,7 +24,7 @@ FileArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="FILE",
-        help="JSONL, CSV, Parquet, UCI bag of words (also .gz, .bz2), a folder of texts, or dataset:NAME.",
+        help="JSON, CSV, Parquet, .txt (a document a line), word counts, a folder, - (standard input) or dataset:NAME.",
         show_default=False,
     ),
 ]
@@ -37,6 +38,9 @@ CollectionOption = Annotated[
     str | None, typer.Option("--collection", metavar="COLUMN", help="The column with collection names.")
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column with class labels.")]
+IdOption = Annotated[
+    str | None, typer.Option("--id", metavar="COLUMN", help="A column to carry into the result, to know documents by.")
+]
 VocabularyOption = Annotated[
     Path | None,
     typer.Option("--vocabulary", metavar="FILE", help="A public word list, one word a line; other words are dropped."),
@@ -88,25 +92,30 @@ def open_corpus(
     group: str | None = None,
     collection: str | None = None,
     label: str | None = None,
+    id_column: str | None = None,
     vocabulary: Path | Sequence[str] | None = None,
     max_words: int | None = None,
     stop_words: str | None = None,
     token_pattern: str | None = None,
     tokenizer: Tokenizer | None = None,
     max_tokens: int | None = None,
+    quiet: bool = False,
 ) -> Corpus:
     """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use.
 
     ``tokenizer`` is that of a model, for text that has not been counted yet; ``max_tokens`` thins rows of counts.
+    What ``id_column`` holds becomes the labels of the corpus. Unless ``quiet``, a bar shows what has been read.
     """
     from discreet.cli.startup import load_sklearn
 
     load_sklearn()
     from discreet.corpus import Tokenizer, datasets, read
+    from discreet.corpus._files import inner_suffix
+    from discreet.corpus.tables import SUFFIXES
     from discreet.corpus.tokenizer import DEFAULT_PATTERN
 
     stop = stop_list(stop_words)
-    columns = {"text": text, "group": group, "collection": collection, "label": label}
+    columns = {"text": text, "group": group, "collection": collection, "label": label, "id": id_column}
     columns = {option: column for option, column in columns.items() if column is not None}
     options: dict[str, Any] = {"vocabulary": vocabulary, "max_words": max_words}
     options = {option: value for option, value in options.items() if value is not None}
@@ -117,22 +126,27 @@ def open_corpus(
             raise InputError(f"the data set {name!r} knows its own columns. Leave --{next(iter(columns))} out.")
         load = partial(datasets.load, name)
     else:
-        path = Path(str(file))
-        if not path.exists() and str(file) in datasets.NAMES:
+        if not Path(str(file)).exists() and str(file) in datasets.NAMES:
             raise DataNotFound(
                 f"there is no file or folder {file}. For the data set of that name, write {PREFIX}{file}."
             )
-        load = partial(read, path, **columns)
+        if "id" in columns:
+            columns["label"] = columns.pop("id")
+            if file != "-" and inner_suffix(Path(str(file))) not in SUFFIXES:
+                raise InputError(f"--id names a column, and {file} has none. Leave it out: rows are numbered in order.")
+        load = partial(read, str(file), **columns)
     if holds_counts(file, dataset):
         if max_tokens is not None and name is None:
             load = partial(load, max_tokens=max_tokens)
         if token_pattern is not None:
             raise InputError("these documents are counts of words already. Leave --token-pattern out.")
-        return load(**options) if stop is None else _counts_without(stop, load, options)
+        with reading(quiet):
+            return load(**options) if stop is None else _counts_without(stop, load, options)
     if token_pattern is not None or stop is not None:
         pattern = DEFAULT_PATTERN if token_pattern is None else token_pattern
         tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop)
-    return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
+    with reading(quiet):
+        return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 
 
 def stop_list(name: str | None) -> frozenset[str] | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +14,20 @@ from typing import IO
 import numpy as np
 
 from discreet._errors import InputError
-from discreet._types import FloatArray
+from discreet._types import AnyArray, FloatArray
 from discreet.models.release_folder import is_release
 
+STDOUT = Path("-")
 
-def check_output(path: Path, *, overwrite: bool) -> None:
+
+def check_output(path: Path, *, overwrite: bool, with_ids: bool = False) -> None:
     """Before anything is computed. Rows describe private documents, so they do not belong into a release."""
+    if path == STDOUT:
+        return
     if path.suffix.lower() not in _WRITERS:
         raise InputError(f"{path} must end in {', '.join(_WRITERS)}, which says how to write it. Choose one of them.")
+    if with_ids and path.suffix.lower() == ".npy":
+        raise InputError(f"{path} would hold numbers only, so there is no place for --id. Choose .csv or .jsonl.")
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name a file that does not exist yet.")
     if path.exists() and not overwrite:
@@ -38,16 +46,20 @@ def check_output(path: Path, *, overwrite: bool) -> None:
 
 def _is_earlier_result(path: Path) -> bool:
     with open(path, "rb") as file:
-        start = file.read(20)
+        start = file.read(40)
     return start == b"" or start.startswith(_STARTS[path.suffix.lower()])
 
 
-def write_rows(path: Path, rows: FloatArray) -> None:
+def write_rows(path: Path, rows: FloatArray, ids: AnyArray | None = None) -> None:
     """Into a temporary sibling that only its owner can read (rows describe private documents), then renamed."""
+    if path == STDOUT:
+        sys.stdout.flush()
+        _csv(sys.stdout.buffer, rows, ids)
+        return
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
     try:
         with open(descriptor, "wb") as file:
-            _WRITERS[path.suffix.lower()](file, rows)
+            _WRITERS[path.suffix.lower()](file, rows, ids)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -56,20 +68,41 @@ def write_rows(path: Path, rows: FloatArray) -> None:
         raise
 
 
-def _csv(file: IO[bytes], rows: FloatArray) -> None:
-    file.write(",".join(["document", *(f"topic{k}" for k in range(rows.shape[1]))]).encode() + b"\n")
+def _csv(file: IO[bytes], rows: FloatArray, ids: AnyArray | None) -> None:
+    table = csv.writer(_Encoded(file), lineterminator="\n")
+    table.writerow(["document", *([] if ids is None else ["id"]), *(f"topic{k}" for k in range(rows.shape[1]))])
     for document, row in enumerate(rows.tolist()):
-        file.write(",".join(map(repr, [document, *row])).encode() + b"\n")
+        table.writerow([document, *([] if ids is None else [ids[document]]), *map(repr, row)])
 
 
-def _jsonl(file: IO[bytes], rows: FloatArray) -> None:
+class _Encoded:
+    """What the csv module writes to: text in, UTF-8 out."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(text.encode())
+
+
+def _jsonl(file: IO[bytes], rows: FloatArray, ids: AnyArray | None) -> None:
+    names = None if ids is None else ids.tolist()
     for document, row in enumerate(rows.tolist()):
-        file.write(json.dumps({"document": document, "topics": row}).encode() + b"\n")
+        name = {} if names is None else {"id": names[document]}
+        file.write(json.dumps({"document": document, **name, "topics": row}).encode() + b"\n")
 
 
-def _npy(file: IO[bytes], rows: FloatArray) -> None:
+def _npy(file: IO[bytes], rows: FloatArray, ids: AnyArray | None) -> None:
     np.lib.format.write_array(file, rows, allow_pickle=False)
 
 
-_STARTS = {".csv": b"document,topic0", ".jsonl": b'{"document": 0, "top', ".npy": b"\x93NUMPY"}
-_WRITERS: dict[str, Callable[[IO[bytes], FloatArray], None]] = {".csv": _csv, ".jsonl": _jsonl, ".npy": _npy}
+_STARTS = {
+    ".csv": (b"document,topic0", b"document,id,topic0"),
+    ".jsonl": (b'{"document": 0, "top', b'{"document": 0, "id":'),
+    ".npy": (b"\x93NUMPY",),
+}
+_WRITERS: dict[str, Callable[[IO[bytes], FloatArray, AnyArray | None], None]] = {
+    ".csv": _csv,
+    ".jsonl": _jsonl,
+    ".npy": _npy,
+}

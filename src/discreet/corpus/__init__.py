@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from discreet.corpus.corpus import Corpus, Provenance
     from discreet.corpus.datasets import DataSet, available, load
     from discreet.corpus.installed import docstrings
-    from discreet.corpus.readers import read, read_folder, read_matrix
+    from discreet.corpus.readers import read, read_folder, read_lines, read_matrix
     from discreet.corpus.synthetic import Synthetic, lda_corpus
     from discreet.corpus.tables import read_table
     from discreet.corpus.text import CorpusBuilder, public_vocabulary
@@ -34,6 +34,7 @@ __all__ = [
     "public_vocabulary",
     "read",
     "read_folder",
+    "read_lines",
     "read_matrix",
     "read_table",
     "read_uci",
@@ -43,7 +44,7 @@ _HOME = {
     "corpus": ("Corpus", "Provenance"),
     "datasets": ("DataSet", "available", "load"),
     "installed": ("docstrings",),
-    "readers": ("read", "read_folder", "read_matrix"),
+    "readers": ("read", "read_folder", "read_lines", "read_matrix"),
     "synthetic": ("Synthetic", "lda_corpus"),
     "tables": ("read_table",),
     "text": ("CorpusBuilder", "public_vocabulary"),

@@ -10,9 +10,12 @@ import bz2
 import difflib
 import gzip
 import os
+import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -26,10 +29,35 @@ LONGEST_LINE = 1 << 26
 
 COMPRESSED = (".gz", ".bz2")
 
+STDIN = Path("-")
+"""Standard input, which is read once, from its start to its end."""
+
+
+Watcher: TypeAlias = Callable[[int, int | None], object]
+"""Told how many bytes of a file have been read, and how many it has; None for standard input, which nobody knows."""
+
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched_by(watcher: Watcher) -> Iterator[None]:
+    """Whatever is read in this block is told to ``watcher``, about once in a MiB."""
+    before = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(before)
+
+
+def tell_read(done: int, total: int | None) -> None:
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(done, total)
+
 
 def shown(value: Any, width: int = 60) -> str:
     """A value as it may stand in a message: on one line, and short."""
-    text = value if isinstance(value, Path) else repr(value)
+    text = repr(value) if not isinstance(value, Path) else "standard input" if value == STDIN else value
     line = " ".join(str(text).split())
     return line if isinstance(value, Path) or len(line) <= width else line[: width - 1] + "…"
 
@@ -49,8 +77,12 @@ def close_match(word: str, known: list[str]) -> str:
 
 
 def existing(path: PathLike) -> Path:
-    """The path, if something is there; otherwise an error that knows the names of its neighbours."""
+    """The path, if something is there; otherwise an error that knows the names of its neighbours. "-" always is."""
+    if os.fspath(path) == str(STDIN):
+        return STDIN
     found = Path(path).expanduser()
+    if found == STDIN:  # "./-", a file
+        return found.absolute()
     try:
         if found.exists():
             return found
@@ -71,9 +103,11 @@ def blocks(path: Path) -> Iterator[bytes]:
     """The bytes of a file, unpacked, about a MiB at a time."""
     try:
         with _opened(path) as file:
-            if path.suffix.lower() == ".bz2":
-                yield from _ahead(_unpacked(file))
-            while block := file.read(BLOCK):
+            total = None if path == STDIN else path.stat().st_size
+            done = 0
+            for block in _pieces(file, path.suffix.lower()):
+                done = done + len(block) if total is None else file.tell()
+                tell_read(done, total)
                 yield block
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -83,9 +117,31 @@ def blocks(path: Path) -> Iterator[bytes]:
         raise InputError(f"{shown(path)} cannot be read: {first_line(error)}. Check the file and its rights.") from None
 
 
-def _opened(path: Path) -> IO[bytes]:
-    suffix = path.suffix.lower()
-    return gzip.open(path, "rb") if suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+def head(path: Path) -> str:
+    """The first characters that are not blank, to see what a file holds. Nothing of standard input gets lost."""
+    start = b""
+    for block in blocks(path) if path != STDIN else [_standard_input().peek(BLOCK)]:
+        start += block
+        if len(start) >= 1024:
+            break
+    return start[:1024].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+
+
+def _standard_input() -> Any:
+    if sys.stdin is None:
+        raise InputError("standard input is closed. Name a file, or send the documents through a pipe.")
+    return sys.stdin.buffer
+
+
+def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(_standard_input()) if path == STDIN else path.open("rb")
+
+
+def _pieces(file: IO[bytes], suffix: str) -> Iterator[bytes]:
+    if suffix == ".bz2":
+        return _ahead(_unpacked(file))
+    whole = gzip.GzipFile(fileobj=file) if suffix == ".gz" else file
+    return iter(lambda: whole.read(BLOCK), b"")
 
 
 def _unpacked(file: IO[bytes]) -> Iterator[bytes]:
@@ -146,12 +202,37 @@ def text_lines(path: Path) -> Iterator[str]:
         raise InputError(f"{shown(path)} is empty. Give a file with something in it.")
 
 
+def text_blocks(path: Path) -> Iterator[str]:
+    """A UTF-8 file in pieces that need not end at a line end."""
+    number, rest = 1, b""
+    for block in blocks(path):
+        block = rest + block
+        whole = len(block) - _unfinished(block)
+        yield decoded(block[:whole].removeprefix(b"\xef\xbb\xbf" if number == 1 else b""), path, number)
+        number, rest = number + block.count(b"\n", 0, whole), block[whole:]
+    if rest:
+        yield decoded(rest, path, number)
+
+
+def _unfinished(block: bytes) -> int:
+    """Bytes at the end that start a character without ending it."""
+    for back in range(1, min(4, len(block) + 1)):
+        byte = block[-back]
+        if byte >= 0xC0:  # the first of two, three or four
+            return back if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else 0
+        if byte < 0x80:
+            break
+    return 0
+
+
 def decoded(block: bytes, path: Path, number: int = 1) -> str:
     """UTF-8 text, or an error that names the line and the byte in it that is none."""
     zero = block.find(b"\0")
     if zero >= 0:
         line = number + block.count(b"\n", 0, zero)
-        packed = " It is gzip-compressed: name it .gz." if number == 1 and block.startswith(b"\x1f\x8b") else ""
+        way_out = "send it through zcat" if path == STDIN else "name it .gz"
+        gzipped = number == 1 and block.startswith(b"\x1f\x8b")
+        packed = f" It is gzip-compressed: {way_out}." if gzipped else ""
         raise InputError(
             f"{shown(path)}: line {line:,} holds a zero byte, so this is not UTF-8 text."
             + (packed or " Convert UTF-16 to UTF-8; other binary files cannot be read.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -192,6 +192,30 @@ class Corpus:
         """
         ranked = np.argsort(-self.word_counts, kind="stable")[:n_words]
         return self.restrict([self.vocabulary[i] for i in np.sort(ranked)], vocabulary_from="text")
+
+    # --- texts ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Any,
+        *,
+        vocabulary: Any = None,
+        tokenizer: Any = None,
+        max_words: int | None = None,
+        groups: Any = None,
+        collections: Any = None,
+        labels: Any = None,
+    ) -> Corpus:
+        """From a list, an array or a column of documents: texts, or lists of their words, which are taken as they are.
+
+        None, NaN and other missing values are empty documents. ``vocabulary`` (a public list, or a file), ``tokenizer``
+        (a Tokenizer, or a function from a text to its words) and ``max_words`` are those of ``CorpusBuilder``.
+        """
+        from discreet.corpus.text import CorpusBuilder, add_texts
+
+        builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
+        return replace(add_texts(builder, texts).build(), groups=groups, collections=collections, labels=labels)
 
     # --- count matrices ---------------------------------------------------------------------------------------------
 

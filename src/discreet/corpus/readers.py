@@ -9,16 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus._files import PathLike, close_match, decoded, existing, first_line, inner_suffix, shown, text_lines
+from discreet.corpus._files import (
+    STDIN,
+    PathLike,
+    close_match,
+    decoded,
+    existing,
+    first_line,
+    head,
+    inner_suffix,
+    shown,
+    tell_read,
+    text_lines,
+)
 from discreet.corpus.corpus import Corpus, Provenance
 from discreet.corpus.tables import SUFFIXES, read_table
-from discreet.corpus.text import CorpusBuilder, checked_max_words, public_vocabulary
-from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.text import AnyTokenizer, CorpusBuilder, checked_max_words, public_vocabulary
 from discreet.corpus.uci import read_uci
 
-__all__ = ["read", "read_folder", "read_matrix", "read_table", "read_uci"]
+__all__ = ["read", "read_folder", "read_lines", "read_matrix", "read_table", "read_uci"]
 
 MATRICES = (".npz", ".npy", ".mtx")
+COLUMNS = ("text", "group", "collection", "label")
+"""Options that name columns."""
 
 
 def read_folder(
@@ -26,7 +39,7 @@ def read_folder(
     pattern: str = "*.txt",
     *,
     vocabulary: PathLike | Iterable[str] | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: AnyTokenizer = None,
     max_words: int | None = None,
 ) -> Corpus:
     """Read a folder of UTF-8 text files, one document each, in the order of their names.
@@ -48,14 +61,40 @@ def read_folder(
         )
     labelled = any(len(file.parts) > 1 for file in files)
     builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
+    total, done = sum((folder / file).stat().st_size for file in files), 0
     for file in files:
         try:
             raw = (folder / file).read_bytes()
         except OSError as error:
             raise InputError(f"{shown(folder / file)} cannot be read: {first_line(error)}. Check its rights.") from None
+        done += len(raw)
+        tell_read(done, total)
         text = decoded(raw.removeprefix(b"\xef\xbb\xbf"), folder / file)
         builder.add(text, label=(file.parts[0] if len(file.parts) > 1 else "") if labelled else None)
     return builder.build()
+
+
+def read_lines(
+    path: PathLike,
+    *,
+    vocabulary: PathLike | Iterable[str] | None = None,
+    tokenizer: AnyTokenizer = None,
+    max_words: int | None = None,
+) -> Corpus:
+    """Read a UTF-8 text file, one document a line (also .gz or .bz2), or "-", standard input.
+
+    A blank line is an empty document: document n is line n.
+    """
+    source = existing(path)
+    if source.is_dir():
+        raise InputError(f"{shown(source)} is a folder, not a file. Use read_folder() or read() for folders.")
+    builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
+    for line in text_lines(source):
+        builder.add(line.rstrip("\r"))
+    try:
+        return builder.build()
+    except InputError as error:
+        raise InputError(f"{shown(source)}: {error}") from None
 
 
 def read_matrix(
@@ -112,7 +151,9 @@ def read(path: PathLike, **options: Any) -> Corpus:
     a folder with one such file               ``read_uci``
     ``.jsonl``, ``.csv``, ``.tsv``, …         ``read_table``
     ``.npz``, ``.npy``, ``.mtx``              ``read_matrix``
+    any other ``.txt`` (.gz, .bz2)            ``read_lines``
     any other folder                          ``read_folder``
+    ``"-"``, standard input                   ``read_table`` if it is JSON or columns are named, else ``read_lines``
     ========================================  =====================================================================
 
     ``options`` are those of the reader. Counts, from UCI files or matrices, also take ``vocabulary`` (a public list
@@ -136,17 +177,25 @@ def read(path: PathLike, **options: Any) -> Corpus:
             raise InputError(f"{shown(source)} holds {len(docwords)} bags of words: {found}. Give one of these files.")
         return _counted(read_uci, docwords[0], options) if docwords else _called(read_folder, source, options)
     suffix = inner_suffix(source)
-    if suffix == ".txt" and source.name.startswith("docword"):
-        return _counted(read_uci, source, options)
+    if source == STDIN:
+        as_table = head(source).startswith(("{", "[")) or any(column in options for column in COLUMNS)
+        return _called(read_table if as_table else read_lines, source, options)
+    if suffix == ".txt":
+        return _counted(read_uci, source, options) if is_docword(source) else _called(read_lines, source, options)
     if suffix in MATRICES:
         return _counted(read_matrix, source, options)
     if suffix in SUFFIXES:
         return _called(read_table, source, options)
-    hint = " A folder of text files can be read, one document a file." if suffix in (".txt", ".md", "") else ""
+    hint = " Name it .txt if each line is a document." if suffix in (".md", "") else ""
     raise InputError(
         f"{shown(source)} is no kind of file that can be read.{hint} "
-        f"Give {', '.join((*SUFFIXES, *MATRICES))}, or a UCI docword*.txt."
+        f"Give {', '.join((*SUFFIXES, '.txt', *MATRICES))}, or a UCI docword*.txt."
     )
+
+
+def is_docword(path: Path) -> bool:
+    """Whether a file is a UCI bag of words, by its name."""
+    return path.name.startswith("docword")
 
 
 def _counted(reader: Callable[..., Corpus], source: Path, options: dict[str, Any]) -> Corpus:

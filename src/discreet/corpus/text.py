@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, repeat
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,8 +16,14 @@ from discreet._errors import InputError
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus._files import PathLike, existing, shown, text_lines
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.ids import LONGEST_ID, IdReader, id_array
+from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
 from discreet.corpus.tokenizer import Tokenizer
+
+Document: TypeAlias = str | Sequence[str] | None
+"""A text, or a list of its words; None (also NaN, pandas.NA) is an empty document, so that rows stay aligned."""
+
+AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
+"""How text becomes words; None for the usual way."""
 
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
 
@@ -65,7 +71,7 @@ class CorpusBuilder:
         self,
         *,
         vocabulary: PathLike | Iterable[str] | None = None,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: AnyTokenizer = None,
         max_words: int | None = None,
     ) -> None:
         if vocabulary is not None and max_words is not None:
@@ -73,7 +79,7 @@ class CorpusBuilder:
                 "vocabulary and max_words were both given. A given vocabulary is used whole; leave one of them out."
             )
         self.max_words = checked_max_words(max_words)
-        self.tokenizer = tokenizer if tokenizer is not None else Tokenizer()
+        self.tokenizer = Tokenizer.of(tokenizer)
         self.vocabulary = None if vocabulary is None else public_vocabulary(vocabulary)
         self._words_of = self.tokenizer.words_of
         self._ids: dict[str, int]
@@ -81,7 +87,7 @@ class CorpusBuilder:
             self._ids = defaultdict(count().__next__)  # a new word takes the next number, without a line of Python
         else:
             self._ids = {word: i for i, word in enumerate(self.vocabulary)}
-            if not any(word in self._words_of(word) for word in self.vocabulary):
+            if self.tokenizer.function is None and not any(word in self._words_of(word) for word in self.vocabulary):
                 raise InputError(
                     "no word of the vocabulary can come out of the tokenizer, for instance "
                     f"{shown(self.vocabulary[0])}. "
@@ -98,20 +104,14 @@ class CorpusBuilder:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def add(self, text: str | None, *, group: Any = None, collection: Any = None, label: Any = None) -> None:
-        """Take in one document; None is an empty one.
+    def add(self, text: Document, *, group: Any = None, collection: Any = None, label: Any = None) -> None:
+        """Take in one document: a text, or a list of its words, which are taken as they are. None and NaN are empty.
 
         Either every document has a group, or none; so for collections.
         """
-        if text is None:
-            text = ""
-        elif not isinstance(text, str):
-            raise InputError(
-                f"the text is not a string but {shown(text)} ({type(text).__name__}). Name the column of text."
-            )
+        words = [] if is_missing(text) else self._words(text)
         for column, value in zip(self._columns.values(), (group, collection, label), strict=True):
             column.check(value, len(self))
-        words = self._words_of(text)
         if self.vocabulary is None:
             tokens = np.fromiter(map(self._ids.__getitem__, words), np.int32, len(words))
         else:
@@ -125,6 +125,18 @@ class CorpusBuilder:
             self._recent_size += tokens.size
             if self._recent_size >= _CHUNK:
                 self._pack()
+
+    def _words(self, text: Any) -> list[str]:
+        if isinstance(text, str):
+            return self._words_of(text)
+        if not is_tokens(text):
+            raise InputError(
+                f"the text is not a string but {shown(text)} ({type(text).__name__}). Name the column of text."
+            )
+        words = list(text)
+        if not all(isinstance(word, str) for word in words):
+            raise InputError(f"the tokens of a document must be strings; found {shown(text)}. Name the column of text.")
+        return words
 
     def build(self) -> Corpus:
         """The corpus. The builder gives its tokens away, so this works once."""
@@ -166,7 +178,8 @@ class CorpusBuilder:
         chosen = [i for i, word in enumerate(spelled) if word not in stop]
         if not chosen:
             raise InputError(
-                f"no word was found in {len(self):,} documents with the token pattern {self.tokenizer.pattern!r}"
+                f"no word was found in {len(self):,} documents with "
+                f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern!r}'}"
                 f"{' but stop words' if spelled else ''}. Check the text column, or pass another Tokenizer."
             )
         if self.max_words is not None:
@@ -187,6 +200,50 @@ class CorpusBuilder:
             first, done = last, done + int(kept_before[-1])
             self._chunks[i] = (np.empty(0, np.int32), last)
         return words, offsets, tuple(spelled[i] for i in chosen)
+
+
+def add_texts(builder: CorpusBuilder, texts: Any) -> CorpusBuilder:
+    """Add all documents of a list, an array or a column; an error names the first that is none."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) != 1:
+        raise InputError(
+            f"texts must come as a list of documents, each a string or a list of words; found {type(texts).__name__}"
+            f"{f' of {texts.ndim} dimensions' if hasattr(texts, 'ndim') else ''}. Pass one column of text."
+        )
+    for number, text in enumerate(texts):
+        try:
+            builder.add(text)
+        except InputError as error:
+            raise InputError(f"document {number} (the first is document 0): {error}") from None
+    return builder
+
+
+def holds_texts(X: Any) -> bool:
+    """Whether documents come as strings or as lists of words, and not as counts. Missing ones do not tell."""
+    if isinstance(X, str):
+        return True
+    if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable) or isinstance(X, Iterator):
+        return False
+    told: Any = next((one for one in X if not (is_missing(one) or (is_tokens(one) and not len(one)))), None)
+    return isinstance(told, str) or (is_tokens(told) and isinstance(next(iter(told)), str))
+
+
+def is_tokens(document: Any) -> bool:
+    return isinstance(document, list | tuple) or (isinstance(document, np.ndarray) and document.ndim == 1)
+
+
+def texts_for_model(X: Any, vocabulary: Sequence[str] | None, tokenizer: AnyTokenizer) -> Corpus:
+    """Other text in the words of a model that was trained before."""
+    if vocabulary is None:
+        raise InputError(
+            "this model was trained on counts of words that it cannot name, so it takes no text. Pass counts of the "
+            "same columns, or train on a Corpus."
+        )
+    if tokenizer is None and any(isinstance(text, str) for text in X):
+        raise InputError(
+            "this model does not know how text becomes words: it was trained on counts, or with a function, which is "
+            "not saved. Pass lists of words, counts, or a Corpus (Release.transform also takes tokenizer=)."
+        )
+    return add_texts(CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer), X).build()
 
 
 class _Column:

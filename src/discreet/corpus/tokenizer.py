@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -43,6 +43,21 @@ class Tokenizer:
 
     A given vocabulary is taken as it is, stop words and all.
     """
+    function: Callable[[str], Iterable[str]] | None = None
+    """Instead of the pattern: from one text to its words. It is never saved with a model."""
+
+    @classmethod
+    def of(cls, given: Tokenizer | Callable[[str], Iterable[str]] | None) -> Tokenizer:
+        """What was given, as a Tokenizer: a function alone decides what a word is, so no stop words are left out."""
+        if given is None:
+            return cls()
+        if isinstance(given, Tokenizer):
+            return given
+        if not callable(given):
+            raise InputError(
+                f"tokenizer must be a Tokenizer or a function from a text to its words; found {shown(given)}."
+            )
+        return cls(stop_words=None, function=given)
 
     def __post_init__(self) -> None:
         try:
@@ -90,6 +105,8 @@ class Tokenizer:
     @property
     def words_of(self) -> Callable[[str], list[str]]:
         """The function from text to all of its words, stop words among them."""
+        if self.function is not None:
+            return partial(_checked_words, self.function)
         find = re.compile(self.pattern).findall
         return (lambda text: find(text.lower())) if self.lowercase else find
 
@@ -102,3 +119,11 @@ class Tokenizer:
     def __call__(self, text: str) -> list[str]:
         stop = self.stop_set
         return [word for word in self.words_of(text) if word not in stop]
+
+
+def _checked_words(function: Callable[[str], Iterable[str]], text: str) -> list[str]:
+    words: Any = function(text)
+    found: list[Any] = list(words) if isinstance(words, Iterable) and not isinstance(words, str) else [None]
+    if not all(isinstance(word, str) for word in found):
+        raise InputError(f"the tokenizer must give a list of words for each text; found {type(words).__name__}.")
+    return found

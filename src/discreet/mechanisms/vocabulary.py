@@ -19,6 +19,7 @@ Neither looks at global counts. Proof: ``vocabulary.proof.md``, which names line
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -168,9 +169,19 @@ class Selected:
 
 
 def select_words(
-    unit_words: Int32Array, ends: IntArray, n_words: int, plan: Plan, reservation: Reservation, key: Key
+    unit_words: Int32Array,
+    ends: IntArray,
+    n_words: int,
+    plan: Plan,
+    reservation: Reservation,
+    key: Key,
+    *,
+    told: Callable[[], object] = lambda: None,
 ) -> Selected:
-    """Charge and draw round by round; what is returned may leave, and nothing else is kept."""
+    """Charge and draw round by round; what is returned may leave, and nothing else is kept.
+
+    ``told`` is called after each round.
+    """
     weights = plan.weights
     wanted: BoolArray = np.zeros(n_words, np.bool_)
     wanted[unit_words[_within_cap(ends, plan.event.max_words)]] = True  # [counted] noise lifts no other word
@@ -184,6 +195,7 @@ def select_words(
         passes = wanted & (total > plan.threshold(number))  # [pass]
         left_in[passes], left_with[passes] = number, total[passes]
         wanted &= ~passes & (total >= plan.hopeless(number))  # [drop]
+        told()
     chosen = np.flatnonzero(left_in)
     best = chosen[np.lexsort((chosen, -left_with[chosen], left_in[chosen]))]
     return Selected(best, left_in[best], left_with[best])

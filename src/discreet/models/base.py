@@ -14,6 +14,7 @@ from discreet._errors import InputError
 from discreet._types import FloatArray
 from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
+from discreet.corpus.text import holds_texts, texts_for_model
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
@@ -37,7 +38,8 @@ THINNED = 16
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model that turns documents into proportions of topics.
 
-    ``X`` is a :class:`~discreet.Corpus` or a document-term matrix of whole counts, dense or sparse. A subclass writes
+    ``X`` is a :class:`~discreet.Corpus` or a document-term matrix of whole counts, dense or sparse. A model of a corpus
+    of text also transforms and scores texts, and lists of their words; missing ones are empty. A subclass writes
     ``fit``, which sets ``components_`` (topic × word, rows sum to 1), ``alpha_``, ``beta_``, ``guarantee_`` and
     ``history_``, and says how it is called on the command line (``method``).
     """
@@ -106,10 +108,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     "Use Corpus.restrict with the vocabulary of the training documents."
                 )
             return X
-        if _holds_texts(X):
+        if holds_texts(X):
+            if not reset:
+                return texts_for_model(X, self._vocabulary, self._tokenizer)
             raise InputError(
-                f"{type(self).__name__} takes word counts, and these are texts. Pass a Corpus, or counts from "
-                "scikit-learn's CountVectorizer, or what PrivateVectorizer makes of private text."
+                f"{type(self).__name__} takes word counts, and these are texts. Pass Corpus.from_texts(…), or counts "
+                "from scikit-learn's CountVectorizer, or what PrivateVectorizer makes of private text."
             )
         matrix = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         if reset:
@@ -182,7 +186,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             method=self.method,
             parameters=self._planned_parameters(),
             guarantee=self.guarantee_,
-            tokenizer=self._tokenizer,
+            tokenizer=None if self._tokenizer is None or self._tokenizer.function else self._tokenizer,
             **self._accounts(),
         )
 
@@ -208,15 +212,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def fit(self, X: Any, y: Any = None) -> Self:
         raise NotImplementedError
-
-
-def _holds_texts(X: Any) -> bool:
-    """One string a document, in a list, an array or a column."""
-    if isinstance(X, str):
-        return True
-    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
-        return False
-    return isinstance(next(iter(X), None), str)
 
 
 def check_sizes(corpus: Corpus, n_topics: int) -> None:

@@ -70,7 +70,7 @@ def run_sweeps(
             callback.begin(run)
     started = time.perf_counter()
     stopped = False
-    with _bar(label, len(numbers), progress) as advance, finishing("round", wanted=pause is not None) as asked:
+    with Bar(label, len(numbers), progress) as advance, finishing("round", wanted=pause is not None) as asked:
         for done, number in enumerate(numbers, start=1):
             measures = sweep(number)
             for name, value in measures.items():
@@ -87,7 +87,7 @@ def run_sweeps(
     return Trained(history, (STOPPED,) if stopped else ())
 
 
-class _bar:
+class Bar:
     """A progress bar on standard error, or nothing at all."""
 
     def __init__(self, label: str, total: int, wanted: bool) -> None:

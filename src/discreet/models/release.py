@@ -21,6 +21,7 @@ import numpy as np
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.text import AnyTokenizer, holds_texts, texts_for_model
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.models import release_folder
 from discreet.models.usefulness import Usefulness
@@ -97,6 +98,8 @@ class Release:
         if self.tokenizer is not None:
             if not isinstance(self.tokenizer, Tokenizer):
                 raise InputError(f"tokenizer must be a Tokenizer; found {type(self.tokenizer).__name__}.")
+            if self.tokenizer.function is not None:
+                raise InputError("a tokenizer that is a function cannot be saved with a model. Leave tokenizer out.")
             settled["tokenizer"] = self.tokenizer.without_stop_words()
         for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
             settled[name] = _plain(getattr(self, name), kind, name)
@@ -139,17 +142,21 @@ class Release:
 
     # --- using it ---------------------------------------------------------------------------------------------------
 
-    def transform(self, X: Any, *, n_threads: int | None = None) -> FloatArray:
+    def transform(self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None) -> FloatArray:
         """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik.
 
-        ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, of which words outside ``vocabulary`` are
-        passed over. The row of a document without a known word is the prior. The result describes the documents given:
-        if these are private, it is for their curator's eyes. The same for any ``n_threads`` (all cores by default).
+        ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, or a list of texts or of lists of words. Words
+        outside ``vocabulary`` are passed over; None and NaN are empty documents. Text is read as the training text was
+        (``self.tokenizer``), or by ``tokenizer``, which may be a function from a text to its words. The row of a
+        document without a known word is the prior. The result describes the documents given: if these are private, it
+        is for their curator's eyes. The same for any ``n_threads`` (all cores by default).
         """
         from discreet.engines.documents import mixtures  # only here: reading a release needs no numba
 
         if isinstance(X, Corpus):
             corpus = X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
+        elif holds_texts(X):
+            corpus = texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
         else:
             corpus = Corpus.from_counts(X, self.vocabulary)
         return mixtures(self.topics, self.alpha, corpus, n_threads)

@@ -98,6 +98,7 @@ def fit_text(
         output="corpus",
         ledger=ledger,
         random_state=model.random_state,
+        progress=bool(getattr(model, "progress", False)),
     )
     facts = {"stage": "words", "share": share, "max_words": max_words}
     checkpoint, words = None, vectorizer.plan().entries

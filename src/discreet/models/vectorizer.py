@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -17,11 +18,12 @@ from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
-from discreet.corpus.text import CorpusBuilder
+from discreet.corpus.text import AnyTokenizer, CorpusBuilder, add_texts
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models import self_test
 from discreet.models.bounds import DELTA, EPSILON
+from discreet.models.loop import Bar
 from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
 from discreet.models.promise import open_ledger, proven
@@ -54,6 +56,9 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Spend only this share of the budget (as precision), and leave the rest to the model that comes after.
     token_pattern, lowercase, stop_words :
         As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
+    tokenizer : Tokenizer or function, optional
+        Instead of these three. A function takes one text and gives its words; it must be public, like the pattern, and
+        look at nothing but that text.
     output : "matrix" or "corpus"
         What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives
         one). Both tell a private model what their words have cost, and so do some of their rows; a corpus also knows
@@ -62,6 +67,8 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Charged before the first noise is drawn. By default a new one for this fit.
     random_state :
         For tests. A seeded run promises nothing.
+    progress : bool
+        Whether to show a bar on standard error.
 
     Attributes
     ----------
@@ -84,7 +91,9 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "token_pattern": [str],
         "lowercase": ["boolean"],
         "stop_words": [StrOptions({"english"}), "array-like", set, frozenset, None],
+        "tokenizer": [Tokenizer, callable, None],
         "output": [StrOptions({"matrix", "corpus"})],
+        "progress": ["boolean"],
         "ledger": [Ledger, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -106,9 +115,11 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         token_pattern: str = DEFAULT_PATTERN,
         lowercase: bool = True,
         stop_words: Any = "english",
+        tokenizer: AnyTokenizer = None,
         output: Literal["matrix", "corpus"] = "matrix",
         ledger: Ledger | None = None,
         random_state: Any = None,
+        progress: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -120,14 +131,20 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.stop_words = stop_words
+        self.tokenizer = tokenizer
         self.output = output
         self.ledger = ledger
         self.random_state = random_state
+        self.progress = progress
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Select words from texts, or from a corpus that holds all of its words. ``y`` is ignored."""
+        """Select words from texts, or from a corpus that holds all of its words. ``y`` is ignored.
+
+        A document is a string or a list of words; None and NaN are empty documents. Words of a list are taken as they
+        are, stop words apart.
+        """
         self._fit(X, groups)
         return self
 
@@ -154,11 +171,14 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ledger = open_ledger(self, unit)
         key = Key.open(self.random_state) if key is None else key
         numbers = np.arange(corpus.n_documents) if users is None else users
-        unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
-        reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
-        if noted is not None:
-            noted(plan.entries)
-        found = select_words(unit_words, ends, corpus.n_words, plan, reservation, key).words[: self.max_words]
+        with Bar("selecting words", plan.rounds, self.progress) as advance:
+            unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
+            reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
+            if noted is not None:
+                noted(plan.entries)
+            told = partial(advance, {})
+            selected = select_words(unit_words, ends, corpus.n_words, plan, reservation, key, told=told)
+        found = selected.words[: self.max_words]
         self.ledger_ = ledger
         self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
         self._cost = VocabularyCost(plan.entries, ledger, key.seeded)
@@ -195,6 +215,8 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def _tokenizer(self) -> Tokenizer:
+        if self.tokenizer is not None:
+            return Tokenizer.of(self.tokenizer)
         stop: Any = self.stop_words
         stop = stop if isinstance(stop, str | None) else frozenset(stop)
         return Tokenizer(self.token_pattern, self.lowercase, stop)
@@ -208,9 +230,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     "or it never was text. Pass the texts, or a corpus read without vocabulary= and max_words=."
                 )
             return X
-        builder = CorpusBuilder(tokenizer=self._tokenizer())
-        for text in _texts(X):
-            builder.add(text)
+        builder = add_texts(CorpusBuilder(tokenizer=self._tokenizer()), X)
         try:
             return builder.build()
         except InputError:  # no document, or no word: like any text of which no word stands out
@@ -228,9 +248,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
             corpus = X.restrict(self.vocabulary_)
         else:
-            builder = CorpusBuilder(vocabulary=self.vocabulary_, tokenizer=self._tokenizer())
-            for text in _texts(X):
-                builder.add(text)
+            builder = add_texts(CorpusBuilder(vocabulary=self.vocabulary_, tokenizer=self._tokenizer()), X)
             if not len(builder):
                 raise InputError("there is no document. Give at least one.")
             corpus = builder.build()
@@ -273,19 +291,3 @@ def _needed(plan: Plan) -> str:
 def selected_with(cost: VocabularyCost, corpus: Corpus) -> Corpus:
     """The corpus, over words that were selected at this cost."""
     return replace(corpus, vocabulary_from="private-selection", vocabulary_cost=cost)
-
-
-def _texts(X: Any) -> Iterable[str | None]:
-    """One text after another, or an error that names the first that is none. None is an empty document."""
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable) or getattr(X, "ndim", 1) != 1:
-        raise InputError(
-            f"texts must come as a list of strings, one a document; found {type(X).__name__}"
-            f"{f' of {X.ndim} dimensions' if hasattr(X, 'ndim') else ''}. Pass one column of text."
-        )
-    for i, text in enumerate(X):
-        if text is not None and not isinstance(text, str):
-            raise InputError(
-                f"every text must be a string (or None, if it is empty); found {type(text).__name__} at position {i}. "
-                "Turn it into a string, or leave the document out."
-            )
-        yield text

@@ -1,0 +1,54 @@
+"""A bar with the bytes read so far, for files that take long. On a terminal only: a log needs no bar."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PATIENCE = 1.0
+"""Seconds without a bar: most files are read by then, and loading what draws it would take part of that time."""
+
+
+@contextmanager
+def reading(quiet: bool) -> Iterator[None]:
+    """Show what is read in this block."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from discreet.corpus._files import watched_by
+
+    bar = _Bar()
+    try:
+        with watched_by(bar):
+            yield
+    finally:
+        bar.close()
+
+
+class _Bar:
+    def __init__(self) -> None:
+        self._from = time.monotonic() + PATIENCE
+        self._progress: Any = None
+
+    def __call__(self, done: int, total: int | None) -> None:
+        if self._progress is None:
+            if time.monotonic() < self._from:
+                return
+            self._open()
+        self._progress.update(self._task, completed=done, total=total)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._progress.start()
+        self._task = self._progress.add_task("reading", total=None)
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
