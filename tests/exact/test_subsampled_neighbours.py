@@ -29,7 +29,7 @@ from neighbours import (
 from scipy.stats import norm
 
 from discreet.corpus import Corpus, lda_corpus
-from discreet.engines import rounds as engine_rounds
+from discreet.engines import kept
 from discreet.engines.kept import KeptTopicsEngine
 from discreet.models import subsampled, subsampled_rounds
 from discreet.models.subsampled import SubsampledLDA
@@ -199,12 +199,12 @@ def test_broken_copies_are_caught(level, training):
 
 @levels
 def test_a_missing_clip_is_caught(level):
-    real = engine_rounds.add_contributions
+    real = kept.add_contributions
 
     def unclipped(*arguments):
         real(*arguments[:7], 1e9, *arguments[8:])
 
-    with patch.object(engine_rounds, "add_contributions", unclipped):
+    with patch.object(kept, "add_contributions", unclipped):
         assert compared(level)[2] == {"sensitivity"}
 
 

@@ -123,11 +123,11 @@ def test_a_missing_clip_is_caught(level, form):
 def test_clipping_documents_instead_of_users_is_caught(form):
     real = VariationalEngine.residuals
 
-    def by_document(self, included, *arguments, **options):
+    def by_document(self, number, included, *arguments, **options):
         units = (self.first_document, self.n_units)
         included = np.repeat(included, np.diff(self.first_document))
         self.first_document, self.n_units = np.arange(len(self.offsets)), len(self.offsets) - 1
-        sums = real(self, included, *arguments, **options)
+        sums = real(self, number, included, *arguments, **options)
         self.first_document, self.n_units = units
         return sums
 
