@@ -9,7 +9,7 @@ neither verdict is wrong. A false alarm is a warning at useful topics, a silent 
 *Before* is the warning that stood here until 2026-11: the noise of an average cell against its count, guessed before
 the rounds. *After* is `usefulness_`. Wanted: no false alarm and no silent failure after.
 
-The result stands in docs/results/usefulness.md. The thresholds of ``models/usefulness.py`` were chosen on 127 cells of
+The result stands in docs/results/usefulness.md. The thresholds of ``models/usefulness.py`` were chosen on 137 cells of
 the same sets, most of these among them (one run each): this is no independent test of them.
 """
 
@@ -169,7 +169,7 @@ def main(quick: bool = False) -> bool:
         found = run(cell)
         head = f"| {cell.name} | {cell.n:,} {cell.unit}s | {cell.n_topics} | {cell.epsilon:g} "
         if isinstance(found, str):
-            print(f"{head}| {found.split(':')[0]}: refused |" + " |" * 9, flush=True)
+            print(f"{head}| {found.split(',')[0]}: refused |" + " |" * 9, flush=True)
             continue
         truth = found.truth(cell.n_words is None)
         source = "selected" if cell.n_words is None else "public"

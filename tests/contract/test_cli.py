@@ -242,8 +242,9 @@ def test_a_private_fit(here: Path, run: Run, unit: str) -> None:
     assert (release.guarantee.basis, release.guarantee.unit) == ("proven", unit)
     assert 0.98 * 2 < release.guarantee.epsilon <= 2
     assert sum(entry["count"] for entry in release.ledger) == 302
-    guarantee, paragraph, wrote = ran.out.splitlines()[2:]
+    guarantee, useful, paragraph, wrote = ran.out.splitlines()[2:]
     assert guarantee == f"guarantee: {release.guarantee.summary()}"
+    assert useful == release.usefulness.summary()
     assert paragraph == str(release.guarantee)
     assert wrote == "wrote new"
     about = (here / "new" / "release.json").read_text()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from spending import check_refusal, drawn, hopeless
 
 from discreet import Budget, Corpus, InputError, Ledger, PrivateLDA, PrivateVectorizer, Release, SubsampledLDA
@@ -15,7 +18,7 @@ from discreet.corpus import CorpusBuilder, lda_corpus
 from discreet.models import private
 from discreet.models.private_rounds import Rounds
 from discreet.models.text import fit_text
-from discreet.models.usefulness import Setting, Usefulness, foreseen, judge
+from discreet.models.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
 from discreet.privacy.accounting import epsilon
 
 FREQUENCIES = 1 / np.arange(1.0, 1001.0)
@@ -88,6 +91,27 @@ def test_the_way_out_is_computed():
     assert foreseen(2000, 20, Setting(1.0, n_units=30_000)) == ""
     assert foreseen(2000, 20, Setting(1.0)) == ""  # the number of units is not known yet
     assert foreseen(150, 50, Setting(1.0, selected=True)).endswith("Ask for 30 topics or fewer.")
+
+
+@given(
+    st.integers(1, 10**5),
+    st.integers(2, 500),
+    st.floats(0.01, 50),
+    st.floats(1, 1e8) | st.none(),
+    st.tuples(*[st.booleans()] * 4),
+)
+def test_the_way_out_is_never_more_of_the_same(n_words, n_topics, epsilon, n_units, known):
+    """A larger epsilon, fewer words than there are, fewer topics, more units: whatever the setting."""
+    users, selected, hidden, few = known
+    setting = Setting(epsilon, n_units=n_units, users=users, selected=selected)
+    few = few and bool(few_words(n_words, n_topics, selected=selected))
+    advice = _way_out(n_words, n_topics, setting, hidden=hidden, too_few=few)
+    assert bool(advice) == (hidden or few)
+    told = {name: float(found.replace(",", "")) for name, found in re.findall(r"(\w+)[ =]([\d.,]*\d)", advice)}
+    assert told.get("epsilon", math.inf) > epsilon
+    assert told.get("most", 0) < n_words
+    assert told.get("for", 0) < n_topics
+    assert told.get("about", math.inf) > (n_units or 0)
 
 
 def test_it_survives_json():

@@ -172,18 +172,20 @@ def foreseen(n_words: int, n_topics: int, setting: Setting) -> str:
 
 def _way_out(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too_few: bool) -> str:
     """One thing to do, and another where there is one: computed from public and released numbers."""
-    if too_few and not hidden and n_words >= (FEWEST_WORDS if setting.selected else 2 * WORDS_PER_TOPIC):
-        return f"Ask for {n_words // WORDS_PER_TOPIC} topics or fewer."
+    enough = n_words // WORDS_PER_TOPIC
+    if too_few and enough >= 2 and not (setting.selected and n_words < FEWEST_WORDS):
+        return f"Ask for {enough} topics or fewer."
     if too_few and setting.selected:
         unit = "Protect documents instead of users, or give" if setting.users else "Give"
         return f"{unit} a public word list, or use {_larger_epsilon(UNITS_SELECTING, setting)}."
-    if too_few and not hidden:
+    if too_few:
         return f"Use a list of at least {WORDS_PER_TOPIC * n_topics} words."
     if not hidden:
         return ""
     most = 0.0
     if setting.n_units is not None:
-        most = _rounded((setting.n_units * setting.epsilon / _needed(1, n_topics)) ** (1 / WORD_POWER), down=True)
+        most = (setting.n_units * setting.epsilon / _needed(1, n_topics)) ** (1 / WORD_POWER)
+        most = _rounded(min(most, n_words / 2), down=True)
     fewer = f" at most {most:,.0f} words, or" if most >= WORDS_PER_TOPIC * n_topics else ""
     return f"Use{fewer} {_larger_epsilon(_needed(n_words, n_topics), setting)}."
 
@@ -194,9 +196,11 @@ def _needed(n_words: int, n_topics: int) -> float:
 
 
 def _larger_epsilon(units_times_epsilon: float, setting: Setting) -> str:
-    """What would give so many units × ε: a larger ε where that is still a promise, otherwise more units."""
-    if setting.n_units is not None and units_times_epsilon / setting.n_units <= LARGEST_ADVISED:
-        return f"epsilon={_rounded(units_times_epsilon / setting.n_units):g}"
+    """What would give so many units × ε, and twice what there is: a larger ε where it still promises something."""
+    if setting.n_units is not None:
+        units_times_epsilon = max(units_times_epsilon, 2 * setting.n_units * setting.epsilon)
+        if units_times_epsilon / setting.n_units <= LARGEST_ADVISED:
+            return f"epsilon={_rounded(units_times_epsilon / setting.n_units):g}"
     unit = "users" if setting.users else "documents"
     return f"more {unit}: about {_rounded(units_times_epsilon / setting.epsilon):,.0f}"
 
