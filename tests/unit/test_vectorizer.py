@@ -434,7 +434,7 @@ SELECTING = {
 
 
 @hopeless
-@pytest.mark.filterwarnings("ignore:only 6 words were selected from the text")
+@pytest.mark.filterwarnings("ignore:only . words were selected from the text")
 @pytest.mark.filterwarnings("ignore:.* topics stand clear of the noise")
 @pytest.mark.filterwarnings("ignore:the tensor decomposition did not settle")
 @pytest.mark.parametrize("users", [False, True])
