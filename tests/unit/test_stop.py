@@ -249,9 +249,9 @@ def test_words_that_are_being_selected_are_kept(tmp_path, monkeypatch):
     """Ctrl-C within the selection, which is paid for: it ends, and the next run has its words at no further cost."""
     real = vectorizer.select_words
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, **options):
         os.kill(os.getpid(), signal.SIGINT)
-        return real(*arguments)
+        return real(*arguments, **options)
 
     builder = CorpusBuilder()
     for i in range(1500):
