@@ -38,7 +38,7 @@ def fit(
         patch.object(spectral, "PrivateMoments", training),
         patch.object(MomentEngine, "triples", triples),
     ):
-        run.train(SpectralLDA(N_TOPICS, epsilon=400.0, clip=clip, n_threads=1, random_state=5), corpus)
+        run.train(SpectralLDA(N_TOPICS, epsilon=70.0, clip=clip, n_threads=1, random_state=5), corpus)
     return run
 
 
@@ -53,7 +53,7 @@ def faults(d: Run, d1: Run) -> set[str]:
 
 def people(level: str, seed: int = 3) -> tuple[Corpus, Corpus]:
     """D, and D′ without one unit from the middle, whose documents are long, monotonous or tiny."""
-    corpus = lda_corpus(160, N_WORDS, N_TOPICS, mean_length=12, seed=seed).corpus
+    corpus = lda_corpus(500, N_WORDS, N_TOPICS, mean_length=12, seed=seed).corpus
     rng = np.random.default_rng(seed)
     texts = [corpus.words[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True)]
     users = [f"user{i // 4}" for i in range(len(texts))]

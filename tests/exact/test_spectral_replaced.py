@@ -268,7 +268,7 @@ def fit(corpus, answers=None, training=ReplacedMoments, alpha0=0.6):
         patch.object(spectral_replaced, "release_sum", recorded(run, answers)),
         patch.object(spectral_replaced, "ReplacedMoments", Watched),
     ):
-        options = {"configuration": 1, "constants": "right", "epsilon": 300.0, "random_state": 5, "n_threads": 1}
+        options = {"configuration": 1, "constants": "right", "epsilon": 70.0, "random_state": 5, "n_threads": 1}
         run.train(SpectralLDA(N_TOPICS, alpha0=alpha0, **options), corpus)
     return run
 

@@ -58,7 +58,9 @@ class Plan:
                 f"delta={model.delta:g} is not below 1/n_units={1 / model.n_units:g}: it would allow to publish a unit "
                 "as it is. Take a delta far below, such as a thousandth of that."
             )
-        whole = gaussian(budget).noise  # the multiplier if all were spent on one release
+        values = SIZES + n_words * (1 + int(model.n_topics) * int(model.n_rounds))
+        # the multiplier if all were spent on one release of them all
+        whole = gaussian(budget, cells=values, scale=SCALE).noise
         sizes = _event(whole / math.sqrt(SIZE_SHARE), SIZES)
         frequencies = _event(whole / math.sqrt(WORD_SHARE), n_words)
         alongside = (Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies"))

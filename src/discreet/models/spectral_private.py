@@ -67,7 +67,9 @@ class Plan:
         """``before``: what the words have cost. It comes out of the same budget."""
         assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))
-        whole = gaussian(budget, alongside=before).noise  # the multiplier if all were spent on one release
+        values = n_words * (n_words + 5) // 2 + 3 * BINS + n_triples(int(model.n_topics))
+        # the multiplier if all were spent on one release of them all
+        whole = gaussian(budget, cells=values, scale=FINE, alongside=before).noise
         left = 1 - sum(SMALL_SHARES.values())
         one, two, _ = (left * share / sum(model.split) for share in model.split)
         cells = {"frequencies": n_words, "norms": 2 * BINS, "sizes": BINS}

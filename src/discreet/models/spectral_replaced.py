@@ -72,7 +72,9 @@ class ReplacePlan:
         budget = Budget(float(model.epsilon), float(model.delta))
         share = float(given[1] / given.sum())
         cells = n_words * (n_words + 1) // 2
-        second = on_grid(gaussian(budget).noise / math.sqrt(share), cells, scale=FINE)
+        values = cells + n_triples(int(model.n_topics))
+        whole = gaussian(budget, cells=values, scale=FINE).noise  # the multiplier if all were spent on one release
+        second = on_grid(whole / math.sqrt(share), cells, scale=FINE)
         rest = gaussian(
             budget, cells=n_triples(int(model.n_topics)), scale=FINE, alongside=(Entry(second, 1, "e4"),), label="e3"
         )
