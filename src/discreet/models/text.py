@@ -142,7 +142,7 @@ def _affordable_topics(model: Planning, n_words: int, epsilon: float) -> int:
         instead = "Use more units, a larger epsilon or a public word list" if none else f"Ask for {most} topics"
         raise InputError(
             f"{found}: too few for {'any' if none else wanted} topics. The words have been charged "
-            f"epsilon={rounded_up(epsilon, 3)}, the topics nothing. {instead}."
+            f"ε = {rounded_up(epsilon, 3)}, the topics nothing. {instead}."
         )
     warnings.warn(f"{found}: {most} topics are trained instead of {wanted}", stacklevel=3)
     return most

@@ -186,7 +186,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not self.vocabulary_:
             raise InputError(
                 f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}: {_needed(plan)}. "
-                f"The ledger has been charged epsilon={rounded_up(plan.epsilon, 3)} for the attempt. It takes more "
+                f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. It takes more "
                 "units that share words, or a larger epsilon; or pass a public word list."
             )
         return corpus
