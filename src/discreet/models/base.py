@@ -18,6 +18,7 @@ from discreet.corpus.text import holds_texts, texts_for_model
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
+from discreet.models.notebook import ShowsGuarantee
 from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.release import Release
 from discreet.privacy.events import Entry
@@ -35,7 +36,7 @@ THINNED = 16
 """Times the cap: more tokens of one row are thinned evenly. The cap's random choice hardly notices from here on."""
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model that turns documents into proportions of topics.
 
     ``X`` is a :class:`~discreet.Corpus` or a document-term matrix of whole counts, dense or sparse. A model of a corpus
