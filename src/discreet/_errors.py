@@ -18,6 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 
+def counted(n: float, noun: str) -> str:
+    """For messages: 1 word, 2,000 words."""
+    return f"{n:,.0f} {noun}{'' if n == 1 else 's'}"
+
+
 class DiscreetError(Exception):
     """Base of all errors below."""
 

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from discreet.cli import main
+from discreet.cli.wording import in_options
 from discreet.models import release_folder
 from discreet.models.release import Release
 from discreet.privacy import EXACT_COUNTS, Guarantee
@@ -93,6 +94,27 @@ def test_help_ends_with_an_example(run: Run, command: list[str]) -> None:
     assert last.startswith("  Example:  discreet " + command[0])
 
 
+def test_fit_shows_the_options_that_matter_first(run: Run) -> None:
+    """Under headings; and no option is shown twice or left out."""
+    from typer.main import get_command
+
+    from discreet.cli.app import app
+    from discreet.cli.fit import PANELS
+
+    out = run("fit", "--help").out
+    lines = out.splitlines()
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Arguments:", *(f"{panel}:" for panel in PANELS), "Other options:"]
+    common = lines[lines.index("Common options:") + 1 : lines.index("Privacy:")]
+    assert [re.search(r"--[a-z-]+", line)[0] for line in common if line.strip().startswith("-")] == [
+        *("--output", "--text", "--topics", "--epsilon", "--group", "--vocabulary", "--budget", "--quiet")
+    ]
+    options = [parameter for parameter in get_command(app).commands["fit"].params if parameter.name != "file"]
+    assert {name for panel in PANELS.values() for name in panel} <= {parameter.name for parameter in options}
+    for parameter in options:
+        assert len(re.findall(rf"^  (-., )?{parameter.opts[0]}\b(?!-)", out, re.M)) == 1, parameter.name
+
+
 def test_without_arguments_it_helps(run: Run) -> None:
     assert run() == run("--help")
     assert "Commands:" in run().out
@@ -155,11 +177,11 @@ def test_public_words_that_no_text_can_hold_get_a_note(here: Path, run: Run) -> 
     ran = run(*fit, "-o", "new")
     assert ran.code == 0, ran.err
     assert (
-        "note: 2 of the 5 words of words.txt cannot be found in any text, for instance 'été': --token-pattern says "
+        "note: 2 of 5 words of words.txt cannot be found in any text, for instance 'été': --token-pattern says "
         "what a word is"
     ) in ran.err
     assert "cannot be found" not in run(*fit, "-q", "-o", "quiet").err
-    assert "1 of the 5 words" in run(*fit, "--token-pattern", r"\w+", "-o", "wide").err
+    assert "1 of 5 words" in run(*fit, "--token-pattern", r"\w+", "-o", "wide").err
 
 
 def test_fit_tells_programs_in_json(here: Path, run: Run) -> None:
@@ -244,7 +266,7 @@ def test_a_private_fit(here: Path, run: Run, unit: str) -> None:
     assert sum(entry["count"] for entry in release.ledger) == 302
     guarantee, useful, paragraph, wrote = ran.out.splitlines()[2:]
     assert guarantee == f"guarantee: {release.guarantee.summary()}"
-    assert useful == release.usefulness.summary()
+    assert useful == in_options(release.usefulness.summary())
     assert paragraph == str(release.guarantee)
     assert wrote == "wrote new"
     about = (here / "new" / "release.json").read_text()
@@ -261,7 +283,7 @@ def test_words_and_topics_from_one_budget(here: Path, run: Run, unit: str) -> No
     fit = ("fit", "many.jsonl", "--text", "body", *user, "-k", 2, "--epsilon", 8, "--budget", "mails.budget")
     ran = run(*fit, "--max-words", 7, "-o", "new")
     assert ran.code == 0, ran.err
-    assert "words were selected privately; mails.budget has been charged for them" in ran.err
+    assert "words; mails.budget has been charged for them" in ran.err
     release = Release.load(here / "new")
     known = {"cloud", "concert", "music", "piano", "rain", "storm", "violin", "wind"}
     assert 4 <= release.n_words <= 7
@@ -715,7 +737,7 @@ def test_sixteen_users_are_refused_before_anything_is_charged(here: Path, run: R
     ran = run(*fit, "--budget", "mails.budget", "-o", "new")
     assert ran.code == 2
     assert ran.err.startswith(
-        "discreet: 16 units are too few to select any word from at epsilon=1: a word must be shared"
+        "discreet: 16 units are too few to select any word from at --epsilon 1: a word must be shared"
     )
     assert len(ran.err.splitlines()) == 1
     assert file.ledger().entries == ()
@@ -898,7 +920,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "more topics than tokens": (
         nothing,
         (*FIT, "texts.jsonl", "--text", "body", "-k", "5000"),
-        "more than the 200 tokens",
+        "--topics 5,000 is more than the corpus has tokens: 200",
     ),
     "no topics": (nothing, (*FIT, "texts.jsonl", "-k", "0"), "--topics"),
     "negative alpha": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--alpha", "-1"), "alpha"),
@@ -919,7 +941,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "no word stands out": (
         nothing,
         PRIVATE,
-        r"no word stood out of the noise.*charged epsilon=0\.2\d* for",
+        r"no word stood out of the noise.*The attempt has been charged: ε = 0\.2\d*\.",
     ),
     "too small a budget for words and topics": (
         words,
@@ -927,7 +949,11 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "the budget is ε = 0.9",
     ),
     "a text column that is not there": (nothing, (*PRIVATE, "--group", "wo"), "Did you mean 'who'"),
-    "delta above one over the units": (nothing, (*PRIVATE, "--units", "40", "--delta", "0.03"), "not below 1/n_units"),
+    "delta above one over the units": (
+        nothing,
+        (*PRIVATE, "--units", "40", "--delta", "0.03"),
+        "--delta 0.03 is not below 0.025, one over --units 40:",
+    ),
     "no units": (nothing, (*PRIVATE, "--units", "0"), "--units"),
     "units of lda": (nothing, (*FIT, "texts.jsonl", "--units", "9"), "lda takes no --units"),
     "no epsilon at all": (nothing, (*PRIVATE[:-1], "0"), "--epsilon must be a positive number; found 0. "),
@@ -1002,7 +1028,11 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "subsampled --as-published takes no --checkpoint",
     ),
     "no budget file": (words, (*PRIVATE, *WORDS, "--budget", "no.budget"), "no.budget"),
-    "budget of another unit": (words, (*PRIVATE, *WORDS, "--budget", "users.budget"), "ledger counts per user"),
+    "budget of another unit": (
+        words,
+        (*PRIVATE, *WORDS, "--budget", "users.budget"),
+        "the budget file counts per user .*Use a budget file of unit 'document' .*, or give --group",
+    ),
     "too small a budget": (words, (*PRIVATE, *WORDS, "--group", "who", "--budget", "users.budget"), "the budget is ε"),
     "seed with a budget": (words, (*PRIVATE, *WORDS, "--seed", "1", "--budget", "users.budget"), "promises nothing"),
     "output exists": (nothing, ("fit", "texts.jsonl", "--text", "body", "-o", "model"), "model exists already"),
@@ -1014,7 +1044,21 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "/proc/new cannot be written: /proc takes no new folder",
     ),
     "no output": (nothing, ("fit", "texts.jsonl"), "Missing option '--output'"),
-    "unknown option": (nothing, ("fit", "texts.jsonl", "--topcs", "3"), "No such option: --topcs .*--topics"),
+    "unknown option": (nothing, ("fit", "texts.jsonl", "--topcs", "3"), "option: --topcs. Did you mean --topics\\?"),
+    "epslon": (nothing, (*PRIVATE, "--epslon", "3"), r"No such option: --epslon\. Did you mean --epsilon\? See"),
+    "an option like no other": (nothing, (*PRIVATE, "--zzz"), r"No such option: --zzz\. See 'discreet fit --help'"),
+    "alpha beyond any use": (words, (*PRIVATE, *WORDS, "--alpha", "1e9"), "--alpha must be .* at most 1e.06; found 1e"),
+    "topics beyond any use": (words, (*PRIVATE[:3], "-k", "99999", *PRIVATE[5:], *WORDS), "--topics must .* 65,535"),
+    "usable topics": (
+        words,
+        (*FIT[:3], "texts.jsonl", *PRIVATE[6:8], "--method", "spectral"),
+        "so 20 topics cannot be",
+    ),
+    "table where nothing can be written": (
+        nothing,
+        ("transform", "model", "texts.jsonl", "--text", "body", "-o", "/proc/x.csv"),
+        "^discreet: /proc/x.csv cannot be written: [^.]*. Choose another place.$",
+    ),
     "unknown command": (nothing, ("fti",), "No such command 'fti'. Did you mean 'fit'"),
     "no subcommand": (nothing, ("data",), "Missing command"),
     "no model": (nothing, ("topics", "modle"), "modle does not exist"),

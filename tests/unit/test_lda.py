@@ -95,7 +95,7 @@ def test_bad_parameters_are_named_in_one_line(small, options, found):
         ([[1, 0.5], [2, 0]], "found 0.5 in row 0, column 1"),
         ([[1.0, 1e12], [2, 0]], "found 1000000000000.0"),
         (np.zeros((3, 4), int), "no token"),
-        (np.ones((1, 2), int), "n_topics=3 is more than the 2 tokens"),
+        (np.ones((1, 2), int), "n_topics=3 is more than the corpus has tokens: 2"),
     ],
     ids=["negative", "fraction", "too large", "no token", "more topics than tokens"],
 )

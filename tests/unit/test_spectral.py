@@ -73,7 +73,7 @@ def test_whitening_whitens_without_a_matrix_of_words_by_words(drawn):
 def test_too_many_topics_are_refused_with_their_number():
     """Documents of one kind: M₂ has one eigenvalue above zero, or few by chance."""
     rows = np.tile([3, 2, 1, 0, 0], (10, 1))
-    with pytest.raises(InputError, match=r"has [01] usable eigenvalues, so 3 topics"):
+    with pytest.raises(InputError, match=r"has (0 usable eigenvalues|1 usable eigenvalue), so 3 topics"):
         SpectralLDA(3).fit(rows)
 
 

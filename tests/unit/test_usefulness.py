@@ -186,7 +186,7 @@ def test_too_few_words_for_any_topic_are_refused_and_the_cost_is_said():
     words = PrivateVectorizer(8.0, share=0.05).plan()
     assert ledger.entries == words.entries  # and nothing for topics
     cost = epsilon(words.entries, 1e-6)
-    assert f"charged epsilon={math.ceil(cost * 100) / 100:.3g}" in str(caught.value)
+    assert f"charged ε = {math.ceil(cost * 100) / 100:.3g}" in str(caught.value)
     assert "too few for any topics" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not hasattr(model, "components_")

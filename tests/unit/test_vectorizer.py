@@ -131,7 +131,7 @@ def test_the_guarantee_and_the_ledger():
 def test_no_word_is_an_error_that_has_been_charged(texts):
     """Whether there is no document or no frequent word: the same line."""
     ledger = Ledger(Budget(1.0, 1e-6))
-    with pytest.raises(InputError, match=r"no word stood out of the noise at epsilon=1, .*charged epsilon=0\.99\d for"):
+    with pytest.raises(InputError, match=r"no word stood out of the noise at epsilon=1, .*charged: ε = 0\.99\d\."):
         PrivateVectorizer(ledger=ledger).fit(texts)
     assert ledger.entries == PrivateVectorizer().plan().entries
 

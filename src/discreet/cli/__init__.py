@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from discreet._errors import DiscreetError
 
@@ -69,18 +70,35 @@ def _run(arguments: list[str]) -> int:
             raise
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "discreet"
-        text = error.format_message().rstrip()
+        text = _unknown_option(error) or error.format_message().rstrip()
         return _refuse(f"{text}{'' if text.endswith(('.', '?')) else '.'} See '{path} --help'.")
     return code if isinstance(code, int) else 0
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """One line without the place in the code, for the person at the terminal."""
-    print(f"warning: {message}", file=sys.stderr)
+    from discreet.cli.wording import in_options
+
+    print(f"warning: {in_options(str(message))}", file=sys.stderr)
+
+
+def _unknown_option(error: Any) -> str | None:
+    """Of an option that is not there: the nearest that is."""
+    name = getattr(error, "option_name", None)
+    if name is None or not hasattr(error, "possibilities") or error.ctx is None:
+        return None
+    import difflib
+
+    there = [option for parameter in error.ctx.command.params for option in parameter.opts if option.startswith("--")]
+    near = difflib.get_close_matches(name, there, n=1)
+    return f"No such option: {name}.{f' Did you mean {near[0]}?' if near else ''}"
 
 
 def _refuse(message: str) -> int:
     """One line, whatever the message holds: names of files and words come from outside."""
+    from discreet.cli.wording import in_options
+
+    message = in_options(message)
     line = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))
     print(f"discreet: {line}", file=sys.stderr)
     return BAD_INPUT

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from discreet.cli import budget, data, demo, fit, models, reproduce
+from discreet.cli.panels import InPanels
 
 app = typer.Typer(
     name="discreet",
@@ -37,9 +39,15 @@ def _options(
     """Topic models of text that must stay private, with the guarantee stated exactly."""
 
 
-def _add(function: Callable[..., None], short_help: str, example: str) -> None:
+class Fit(InPanels):
+    """The command with the most options."""
+
+    panels = fit.PANELS
+
+
+def _add(function: Callable[..., None], short_help: str, example: str, kind: type[TyperCommand] = TyperCommand) -> None:
     """``\b`` keeps the example on its own line, unwrapped, so that it can be copied."""
-    app.command(short_help=short_help, epilog=f"\b\nExample:  {example}")(function)
+    app.command(cls=kind, short_help=short_help, epilog=f"\b\nExample:  {example}")(function)
 
 
 _add(demo.demo, "Train on text that is on every machine", "discreet demo --quick")
@@ -47,6 +55,7 @@ _add(
     fit.fit,
     "Train a model and write its folder",
     "discreet fit mails.jsonl --text body --epsilon 1 --topics 20 -o mails-model",
+    Fit,
 )
 _add(models.topics, "Show the topics of a model", "discreet topics mails-model -n 15")
 _add(

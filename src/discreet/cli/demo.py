@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet._errors import counted
 from discreet.cli import show
 from discreet.cli.source import ThreadsOption
 
@@ -55,7 +56,8 @@ def demo(
     seconds = time.perf_counter() - start
     release = model.release()
     show.topics_table(release.top_words())
-    typer.echo(f"{release.n_words:,} words selected and {release.n_topics} topics trained in {seconds:.1f} s")
+    words, topics = counted(release.n_words, "word"), counted(release.n_topics, "topic")
+    typer.echo(f"{words} selected and {topics} trained in {seconds:.1f} s")
     typer.echo(_compared(model.perplexity(rest), train, rest.restrict(release.vocabulary)))
     if release.usefulness is not None:
         typer.echo(release.usefulness.summary())

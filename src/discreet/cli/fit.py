@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet._errors import InputError, WouldLeak
+from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
 from discreet.cli.methods import METHODS, Method, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
@@ -33,6 +33,7 @@ from discreet.cli.source import (
     VocabularyOption,
     open_corpus,
 )
+from discreet.cli.wording import in_options
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -40,6 +41,15 @@ if TYPE_CHECKING:
     from discreet.models.release import Release
     from discreet.privacy.budget import BudgetFile
 
+
+PANELS = {
+    "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
+    "Privacy": ("delta", "units", "checkpoint"),
+    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "collection", "label"),
+    "Training": ("method", "sweeps", "alpha", "beta", "threads", "seed"),
+    "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
+}
+"""How ``fit --help`` shows the parameters below."""
 
 LEAST_ROOM = 2**17
 """Bytes that must be free where a model is to be written, beside those of its topics: for words, and what is said."""
@@ -53,7 +63,7 @@ def fit(
         float | None, typer.Option("--epsilon", metavar="E", help="Privacy budget of this run; makes it private.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option("--delta", metavar="D", help="The delta that goes with it; 1e-06 by default.")
+        float | None, typer.Option("--delta", metavar="D", help="Of (epsilon, delta); 1e-06 by default.")
     ] = None,
     budget: Annotated[
         Path | None, typer.Option("--budget", metavar="FILE", help="Charge this budget file (see `discreet budget`).")
@@ -214,7 +224,8 @@ def _introduce(corpus: Corpus, info: SweepInfo) -> None:
     """Tell the curator what is being read, once the first sweep has shown that it can be used."""
     if info.sweep == 1:
         empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
-        show.note(f"{corpus.n_documents:,} documents{empty}, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
+        n_documents, n_words = counted(corpus.n_documents, "document"), counted(corpus.n_words, "word")
+        show.note(f"{n_documents}{empty}, {n_words}, {counted(corpus.n_tokens, 'token')}")
 
 
 def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
@@ -225,15 +236,15 @@ def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
     lost = [word for word in corpus.vocabulary if word not in words_of(word)]
     if lost:
         show.note(
-            f"note: {len(lost):,} of the {corpus.n_words:,} words of {vocabulary} cannot be found in any text, for "
-            f"instance {lost[0]!r}: --token-pattern says what a word is"
+            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} cannot be found in any text, "
+            f"for instance {lost[0]!r}: --token-pattern says what a word is"
         )
 
 
 def _tell_words(budget: Path | None, n_words: int) -> None:
     """Their number is released with them."""
     charged = "" if budget is None else f"; {budget} has been charged for them"
-    show.note(f"{n_words:,} words were selected privately{charged}")
+    show.note(f"selected privately: {counted(n_words, 'word')}{charged}")
 
 
 def _tell_charge(budget: Path, what: str, info: SweepInfo) -> None:
@@ -277,7 +288,7 @@ def _warnings_as_notes() -> Iterator[None]:
     """What the library warns of, as a line for the person at the terminal."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: show.note(f"warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: show.note(f"warning: {in_options(str(message))}")
         yield
 
 
@@ -290,7 +301,7 @@ def _report(release: Release, output: Path, seconds: float | None, *, quiet: boo
         show.topics_table(release.top_words())
     typer.echo(f"guarantee: {release.guarantee.summary()}")
     if release.usefulness is not None:
-        typer.echo(release.usefulness.summary())
+        typer.echo(in_options(release.usefulness.summary()))
     if seconds is None:
         typer.echo(str(release.guarantee))
         typer.echo(f"wrote {output}")

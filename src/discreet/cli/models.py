@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet._errors import InputError
+from discreet._errors import InputError, counted
 from discreet.cli import show
 from discreet.cli.source import (
     DatasetOption,
@@ -81,9 +81,8 @@ def transform(
     corpus = _documents(model, release, file, dataset, text, id_column)
     write_rows(output, release.transform(corpus, n_threads=threads), None if id_column is None else corpus.labels)
     if output != STDOUT:
-        show.note(
-            f"wrote {output}: {corpus.n_documents:,} documents, {release.n_topics} topics; only you can read the file"
-        )
+        documents, n_topics = counted(corpus.n_documents, "document"), counted(release.n_topics, "topic")
+        show.note(f"wrote {output}: {documents}, {n_topics}; only you can read the file")
     show.note(CURATOR)
 
 
@@ -131,7 +130,7 @@ def evaluate(
             }
         )
     else:
-        scored = f"{held_out.n_tokens:,} tokens of {held_out.n_documents:,} documents"
+        scored = f"{counted(held_out.n_tokens, 'token')} of {counted(held_out.n_documents, 'document')}"
         show.table(
             ("measure", "value", "meaning"),
             [

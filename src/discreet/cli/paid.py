@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -90,7 +91,7 @@ def save(release: Release, output: Path, *, overwrite: bool, paid: Paid) -> Rele
     try:
         release.save(output, overwrite=overwrite)
     except ReleaseError as error:
-        for parent in (tempfile.gettempdir(), Path.cwd(), Path("~").expanduser()):
+        for parent in (tempfile.gettempdir(), Path.cwd(), os.path.expanduser("~")):
             with suppress(ReleaseError, OSError):
                 return ReleaseError(
                     f"{error} The model is complete: it lies in {_kept(release, Path(parent), output.name)}. Move it "

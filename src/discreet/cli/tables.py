@@ -7,7 +7,8 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -42,6 +43,17 @@ def check_output(path: Path, *, overwrite: bool, with_ids: bool = False) -> None
         )
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path} cannot be written: its folder does not exist. Create it first.")
+    with _named(path), tempfile.TemporaryFile(dir=path.absolute().parent):
+        pass  # a file can be made there
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What goes wrong with a temporary file is told of the file that was asked for."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from None
 
 
 def _is_earlier_result(path: Path) -> bool:
@@ -58,7 +70,7 @@ def write_rows(path: Path, rows: FloatArray, ids: AnyArray | None = None) -> Non
         return
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
     try:
-        with open(descriptor, "wb") as file:
+        with _named(path), open(descriptor, "wb") as file:
             _WRITERS[path.suffix.lower()](file, rows, ids)
             file.flush()
             os.fsync(file.fileno())

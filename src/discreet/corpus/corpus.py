@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from discreet._errors import InputError
+from discreet._errors import InputError, counted
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.ids import user_ids
 from discreet.corpus.tokenizer import Tokenizer
@@ -128,7 +128,8 @@ class Corpus:
 
     def __repr__(self) -> str:
         empty = f", {self.n_empty:,} of them empty" if self.n_empty else ""
-        return f"<Corpus: {self.n_documents:,} documents{empty}, {self.n_words:,} words, {self.n_tokens:,} tokens>"
+        documents, words = counted(self.n_documents, "document"), counted(self.n_words, "word")
+        return f"<Corpus: {documents}{empty}, {words}, {counted(self.n_tokens, 'token')}>"
 
     # --- parts ------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discreet._errors import InputError
+from discreet._errors import InputError, counted
 from discreet._types import FloatArray
 from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
@@ -18,6 +18,7 @@ from discreet.corpus.text import holds_texts, texts_for_model
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
+from discreet.models.notebook import ShowsGuarantee
 from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.release import Release
 from discreet.privacy.events import Entry
@@ -35,7 +36,7 @@ THINNED = 16
 """Times the cap: more tokens of one row are thinned evenly. The cap's random choice hardly notices from here on."""
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model that turns documents into proportions of topics.
 
     ``X`` is a :class:`~discreet.Corpus` or a document-term matrix of whole counts, dense or sparse. A model of a corpus
@@ -218,12 +219,13 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
     """Refuse a corpus without tokens, and more topics than tokens."""
     if not corpus.n_tokens:
         raise InputError(
-            f"the corpus has no token: all {corpus.n_documents:,} documents are empty over {corpus.n_words:,} words. "
+            f"the corpus has no token: nothing in {counted(corpus.n_documents, 'document')} is among its "
+            f"{counted(corpus.n_words, 'word')}. "
             "Check the text column, the stop words and the vocabulary."
         )
     if n_topics > corpus.n_tokens:
         raise InputError(
-            f"n_topics={n_topics:,} is more than the {corpus.n_tokens:,} tokens of the corpus. "
+            f"n_topics={n_topics:,} is more than the corpus has tokens: {corpus.n_tokens:,}. "
             "Ask for fewer topics; a few dozen suit most corpora."
         )
 

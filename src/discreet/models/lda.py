@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, Self
 
@@ -16,9 +16,10 @@ from discreet._types import FloatArray, Int32Array
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads import MAX_TOPICS, ThreadEngine
 from discreet.kernels.counts import beta_statistics, log_likelihood
-from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes, numbers
-from discreet.models.bounds import MOST_PRIOR, PRIOR
+from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
+from discreet.models.bounds import PRIOR
 from discreet.models.loop import Callback, Measures, run_sweeps
+from discreet.models.seeds import seed_table
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
 
@@ -290,34 +291,7 @@ class _Training:
             return None
         if self.model.learn_beta:
             raise InputError("learn_beta cannot be combined with word_prior: β is then different for each word.")
-        shape = (self.model.n_topics, corpus.n_words)
-        if isinstance(given, Mapping):
-            return _prior_from_words(given, corpus, shape)
-        prior = numbers(given, "word_prior")
-        if prior.shape != shape or not ((prior >= 0) & (prior <= MOST_PRIOR)).all():
-            raise InputError(
-                f"word_prior must hold weights from 0 to {MOST_PRIOR:g}, one for each of {shape[0]} topics and "
-                f"{shape[1]} words; found shape {prior.shape}, from {prior.min(initial=0):g} "
-                f"to {prior.max(initial=0):g}."
-            )
-        return prior
-
-
-def _prior_from_words(given: Mapping[Any, Any], corpus: Corpus, shape: tuple[int, int]) -> FloatArray:
-    column = {word: i for i, word in enumerate(corpus.vocabulary)}
-    prior = np.zeros(shape)
-    for topic, weights in given.items():
-        if not (isinstance(topic, int | np.integer) and 0 <= topic < shape[0]):
-            raise InputError(f"word_prior names topic {topic!r}; topics are 0 to {shape[0] - 1}.")
-        if not isinstance(weights, Mapping):
-            raise InputError(f"word_prior[{topic}] must be a dictionary of words and weights; found {weights!r}.")
-        for word, weight in weights.items():
-            if word not in column:
-                raise InputError(f"word_prior names {word!r}, which is not in the vocabulary.")
-            if not (isinstance(weight, int | float | np.number) and 0 <= float(weight) <= MOST_PRIOR):
-                raise InputError(f"word_prior gives {word!r} the weight {weight!r}; weights are 0 to {MOST_PRIOR:g}.")
-            prior[int(topic), column[word]] = weight
-    return prior
+        return seed_table(given, self.model.n_topics, corpus.vocabulary)
 
 
 def _digamma_difference(counts: FloatArray, prior: float) -> FloatArray:

@@ -18,6 +18,7 @@ from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
 from discreet.models.loop import Callback, run_sweeps
 from discreet.models.private_plan import Plan
 from discreet.models.private_rounds import Rounds
+from discreet.models.seeds import check_seeds, seed_table
 from discreet.models.unit_fit import UnitFit
 from discreet.models.usefulness import Usefulness
 from discreet.privacy.events import Entry
@@ -59,6 +60,9 @@ class PrivateLDA(TopicModel):
         ones.
     max_tokens : int
         A public cap on the tokens of one unit, applied before anything else.
+    word_prior : array (n_topics, n_words), or {topic: {word: weight}}
+        Seeds topics with words: prior knowledge, which must not come from the documents. A weight is a number of tokens
+        of the word that are known beforehand to be of the topic; as many as the documents have count half.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint : path, optional
@@ -102,6 +106,7 @@ class PrivateLDA(TopicModel):
         "clip": [CLIP, None],
         "word_power": [Interval(Real, -1, 0, closed="both")],
         "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
+        "word_prior": ["array-like", dict, None],
         "ledger": [Ledger, None],
         "checkpoint": [str, os.PathLike, None],
         "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
@@ -122,6 +127,7 @@ class PrivateLDA(TopicModel):
         clip: float | None = None,
         word_power: float = -0.4,
         max_tokens: int = 10_000,
+        word_prior: Any = None,
         ledger: Ledger | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 40,
@@ -141,6 +147,7 @@ class PrivateLDA(TopicModel):
         self.clip = clip
         self.word_power = word_power
         self.max_tokens = max_tokens
+        self.word_prior = word_prior
         self.ledger = ledger
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
@@ -154,14 +161,16 @@ class PrivateLDA(TopicModel):
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
+        selected = corpus.vocabulary_from == "private-selection"
+        prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
         fit = UnitFit(self, corpus, groups)
         plan = self._plan(corpus.n_words, fit.before)
-        fit.resume(plan.entries)
+        fit.resume(plan.entries, **({} if prior is None else {"word_prior": prior.tolist()}))
         engine = RoundEngine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before noise is drawn
-        training = Rounds(self, plan, engine, payment, alpha, fit.saved)
+        training = Rounds(self, plan, engine, payment, alpha, fit.saved, prior)
         self.history_, conditions = run_sweeps(
             range(payment.done + 1, self.n_rounds + 1),
             training.round,
@@ -173,8 +182,13 @@ class PrivateLDA(TopicModel):
         payment.settle()
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
-        fit.end(plan.entries, plan.epsilon, *(() if self.n_units is None else ("n_units is public",)), *conditions)
+        public = [name for name in ("n_units", "word_prior") if getattr(self, name) is not None]
+        fit.end(plan.entries, plan.epsilon, *(f"{name} is public" for name in public), *conditions)
         return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_seeds(self.word_prior, self.n_topics)
 
     def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
         """Its releases over so many words; ``before`` is what these have cost."""

@@ -55,8 +55,8 @@ class Plan:
         budget = Budget(float(model.epsilon), float(model.delta))
         if model.n_units is not None and model.delta >= 1 / model.n_units:
             raise InputError(
-                f"delta={model.delta:g} is not below 1/n_units={1 / model.n_units:g}: it would allow to publish a unit "
-                "as it is. Take a delta far below, such as a thousandth of that."
+                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: a fit "
+                "could then publish a whole unit. Take a delta far below, such as a thousandth of that."
             )
         values = SIZES + n_words * (1 + int(model.n_topics) * int(model.n_rounds))
         # the multiplier if all were spent on one release of them all

@@ -40,7 +40,17 @@ STEP = 0.5
 """Round i moves the running average by i^-STEP."""
 
 
-_RELEASED = ("n_units", "clip", "frequencies", "word_weights", "table", "cell_weights", "size", "final_weight")
+_RELEASED = (
+    "n_units",
+    "clip",
+    "frequencies",
+    "word_weights",
+    "table",
+    "cell_weights",
+    "size",
+    "final_weight",
+    "n_tokens",
+)
 """Fields of a run that a checkpoint keeps beside the averages: functions of what was released."""
 
 
@@ -55,8 +65,11 @@ class Rounds:
         payment: Payment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
+        word_prior: FloatArray | None = None,
     ) -> None:
         self.model, self.plan, self.engine, self.payment, self.alpha = model, plan, engine, payment, alpha
+        self.word_prior = word_prior
+        """Of seed words, topic × word."""
         self.n_releases = 0
         self.events = plan.round_events
         if saved:
@@ -72,7 +85,10 @@ class Rounds:
         # was released would know a part of the key that the noise hangs on.
         seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start]
         generator = np.random.Generator(np.random.PCG64(seed.tolist()))
-        self.table = self.frequencies[:, None] * generator.exponential(1.0, (engine.n_words, model.n_topics))
+        start = generator.exponential(1.0, (engine.n_words, model.n_topics))
+        if self.seeds is not None:
+            start = (1 - self.seeds.sum(axis=1, keepdims=True)) * start + model.n_topics * self.seeds
+        self.table = self.frequencies[:, None] * start
         self.cell_weights = np.repeat(self.word_weights[:, None], model.n_topics, axis=1)
         self.size = math.nan  # no round yet
         self.running = Average.nothing(engine.n_words, model.n_topics)
@@ -130,8 +146,16 @@ class Rounds:
         deviation = event.scale * grid
         self.frequencies = shrink.frequencies(noisy, deviation)
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
+        self.n_tokens = max(float(noisy.sum()), 1.0)
         units = units_in_words(self.n_units, public=self.model.n_units is not None)
         warn_of_delta(self.model.delta, self.n_units, units, stacklevel=5)
+
+    @property
+    def seeds(self) -> FloatArray | None:
+        """Where seed words are expected: a function of a public prior and of what was released."""
+        if self.word_prior is None:
+            return None
+        return shrink.seeded(self.word_prior.T, self.frequencies * self.n_tokens)
 
     # --- the rounds ---------------------------------------------------------------------------------------------------
 
@@ -164,7 +188,8 @@ class Rounds:
             weight = (event.sensitivity / event.scale) ** 2
             self.final_weight += weight
             self.final.move(mean, variance, weight / self.final_weight)
-        self.table = shrink.shrunk(self.running.value, shrink.TRUST * self.running.variance, self.frequencies)
+        trusted = shrink.TRUST * self.running.variance
+        self.table = shrink.shrunk(self.running.value, trusted, self.frequencies, self.seeds)
         self.cell_weights = self._weigh_cells()
         return {}
 
@@ -196,7 +221,7 @@ class Rounds:
         return self.final if self.final_weight else self.running
 
     def final_table(self) -> FloatArray:
-        return shrink.posterior(self.best.value, self.best.variance, self.frequencies)
+        return shrink.posterior(self.best.value, self.best.variance, self.frequencies, self.seeds)
 
     def finish(self, setting: Setting) -> None:
         """Hand the topics to the model, with the noise that is left in them and whether they stand out of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Protocol
 
-from discreet._errors import InputError
+from discreet._errors import InputError, counted
 from discreet._random import Key
 from discreet.models import self_test
 from discreet.models.own_ledger import OwnLedger, refuse_in_a_search
@@ -66,7 +66,7 @@ def proven(model: Paying, epsilon: float, unit: Unit, key: Key, assumptions: tup
 
 def units_in_words(n_units: float, *, public: bool) -> str:
     """For warnings, which are read beside the guarantee: a number that holds noise is called one."""
-    return f"{n_units:,.0f} units" if public else f"about {n_units:,.0f} units (a noisy count)"
+    return counted(n_units, "unit") if public else f"about {counted(n_units, 'unit')} (a noisy count)"
 
 
 def warn_of_delta(delta: float, n_units: float, units: str, stacklevel: int) -> None:

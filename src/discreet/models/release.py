@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet._errors import InputError, WouldLeak
+from discreet._errors import InputError, WouldLeak, counted
 from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.text import AnyTokenizer, holds_texts, texts_for_model
@@ -126,7 +126,7 @@ class Release:
         return [[self.vocabulary[i] for i in row] for row in best]
 
     def __repr__(self) -> str:
-        sizes = f"{self.n_topics} topics, {self.n_words:,} words"
+        sizes = f"{counted(self.n_topics, 'topic')}, {counted(self.n_words, 'word')}"
         verdict = "" if self.usefulness is None else f", {self.usefulness.verdict}"
         return f"<Release: {self.method}, {sizes}, guarantee {self.guarantee.basis}{verdict}>"
 

@@ -44,30 +44,44 @@ class Average:
         self.variance = (1 - step) ** 2 * self.variance + step**2 * variance
 
 
-def without_topics(noisy: FloatArray, frequencies: FloatArray) -> FloatArray:
-    """What the table would be if no word had a topic: frequency of the word × size of the topic."""
+def seeded(prior: FloatArray, counts: FloatArray) -> FloatArray:
+    """How much of each word is expected in each topic because of its ``prior``, word × topic: a row sums to the share
+    that the prior's weights, which are numbers of tokens, have beside the word's own count."""
+    return np.asarray(prior / (prior.sum(axis=1) + np.maximum(counts, 1e-300))[:, None])
+
+
+def without_topics(noisy: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None) -> FloatArray:
+    """What the table would be if no word had a topic: frequency of the word × size of the topic. Of seed words a share
+    (`seeded`) is where their prior says."""
     sizes = np.maximum(noisy.sum(axis=0), 0)
     if not sizes.sum() > 0:
         sizes = np.ones(noisy.shape[1])
-    flat = frequencies[:, None] * sizes[None, :]
+    expected = np.broadcast_to(sizes, noisy.shape)
+    if seeds is not None:
+        expected = (1 - seeds.sum(axis=1, keepdims=True)) * expected + seeds * sizes.sum()
+    flat = frequencies[:, None] * expected
     return np.asarray(np.maximum(flat, flat.max() * 1e-9))
 
 
-def shrunk(noisy: FloatArray, variance: FloatArray, frequencies: FloatArray) -> FloatArray:
+def shrunk(
+    noisy: FloatArray, variance: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None
+) -> FloatArray:
     """The linear rule (empirical Bayes, James and Stein's in spirit): a word keeps of its deviation from
     `without_topics` the share τ²/(τ² + v), with v the noise variance of the cell and τ² how much the word's profile
     varies beyond it."""
-    flat = without_topics(noisy, frequencies)
+    flat = without_topics(noisy, frequencies, seeds)
     apart = noisy - flat
     signal = np.maximum((apart**2 - variance).mean(axis=1), 0)[:, None]
     keep = signal / np.maximum(signal + variance, 1e-300)
     return np.asarray(np.maximum(flat + keep * apart, FLOOR * flat))
 
 
-def posterior(noisy: FloatArray, variance: FloatArray, frequencies: FloatArray) -> FloatArray:
+def posterior(
+    noisy: FloatArray, variance: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None
+) -> FloatArray:
     """The mean of each cell given the noisy one. Its ratio to `without_topics` is Gamma(a, a) beforehand, the same a
     for all cells of a word, one of `SHAPES`; how many words have which is learnt from all of them (EM)."""
-    flat = without_topics(noisy, frequencies)
+    flat = without_topics(noisy, frequencies, seeds)
     ratios, masses = _ratios()
     n_words = len(noisy)
     likelihood = np.empty((*noisy.shape, len(SHAPES)))

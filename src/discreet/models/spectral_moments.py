@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, counted
 from discreet._types import FloatArray
 from discreet.models.tensor import Decomposition, from_unique
 
@@ -82,8 +82,9 @@ def check_rank(values: FloatArray, n_topics: int) -> None:
     usable = int((values > USABLE * max(float(values.max(initial=0.0)), 0.0)).sum())
     if usable < n_topics:
         raise InputError(
-            f"the second moment has {usable} usable eigenvalues, so {n_topics} topics cannot be told apart. Ask for at "
-            f"most {usable} topics, or use more documents of at least three words, more words, or a smaller alpha0."
+            f"the second moment has {counted(usable, 'usable eigenvalue')}, so {counted(n_topics, 'topic')} cannot be "
+            f"told apart. Ask for at most {counted(usable, 'topic')}, or use more documents of at least three words, "
+            "more words, or a smaller alpha0."
         )
 
 

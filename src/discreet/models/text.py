@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -87,6 +87,11 @@ def fit_text(
     ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
     """
     model._check_parameters()
+    if not isinstance(getattr(model, "word_prior", None), Mapping | None):
+        raise InputError(
+            "word_prior must be a dictionary, {topic: {word: weight}}, where words are selected from the text: nobody "
+            "knows yet which column a word will have."
+        )
     ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
     most = getattr(model, "most_words", MANY_WORDS)
     vectorizer = PrivateVectorizer(
@@ -136,13 +141,14 @@ def _affordable_topics(model: Planning, n_words: int, epsilon: float) -> int:
         return wanted
     words = "only 1 word was" if n_words == 1 else f"only {n_words} words were"
     found = f"{words} selected from the text, and a topic needs {WORDS_PER_TOPIC}"
-    fixed = np.ndim(getattr(model, "alpha", 0.0)) > 0  # one prior weight for each of the topics asked for
+    # a prior weight, or seed words, for each of the topics asked for
+    fixed = np.ndim(getattr(model, "alpha", 0.0)) > 0 or getattr(model, "word_prior", None) is not None
     none = n_words < FEWEST_FOR_TWO
     if none or fixed:
         instead = "Use more units, a larger epsilon or a public word list" if none else f"Ask for {most} topics"
         raise InputError(
             f"{found}: too few for {'any' if none else wanted} topics. The words have been charged "
-            f"epsilon={rounded_up(epsilon, 3)}, the topics nothing. {instead}."
+            f"ε = {rounded_up(epsilon, 3)}, the topics nothing. {instead}."
         )
     warnings.warn(f"{found}: {most} topics are trained instead of {wanted}", stacklevel=3)
     return most

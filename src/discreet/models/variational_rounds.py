@@ -162,8 +162,8 @@ class PublishedRounds(_Updates):
         self.grid = model.clip / plan.event.sensitivity
         if model.n_units is not None and model.delta * model.n_units >= 1:
             warnings.warn(
-                f"delta={model.delta:g} is not below 1/n_units={1 / model.n_units:g}: it would allow to publish one "
-                "unit as it is. Take a delta far below.",
+                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: a fit "
+                "could then publish a whole unit. Take a delta far below.",
                 stacklevel=3,
             )
 

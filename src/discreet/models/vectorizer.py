@@ -24,6 +24,7 @@ from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models import self_test
 from discreet.models.bounds import DELTA, EPSILON
 from discreet.models.loop import Bar
+from discreet.models.notebook import ShowsGuarantee
 from discreet.models.own_ledger import GuaranteeOfFit
 from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
 from discreet.models.promise import open_ledger, proven
@@ -32,7 +33,7 @@ from discreet.privacy.guarantee import Unit, rounded_up
 from discreet.privacy.ledger import Budget, Ledger, new_run
 
 
-class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Document-term counts over a vocabulary that was selected from the text with differential privacy.
 
     A unit is one document, or with ``groups=`` all documents of one user: the *model's* unit, if a private model is
@@ -186,7 +187,7 @@ class PrivateVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not self.vocabulary_:
             raise InputError(
                 f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}: {_needed(plan)}. "
-                f"The ledger has been charged epsilon={rounded_up(plan.epsilon, 3)} for the attempt. It takes more "
+                f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. It takes more "
                 "units that share words, or a larger epsilon; or pass a public word list."
             )
         return corpus

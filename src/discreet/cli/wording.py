@@ -1,0 +1,70 @@
+"""Messages of the library in the words of the command line: ``n_topics=5`` is ``--topics 5`` there."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+OPTIONS = {
+    "n_topics": "--topics",
+    "n_units": "--units",
+    "n_sweeps": "--sweeps",
+    "n_threads": "--threads",
+    "random_state": "--seed",
+    "alpha0": "--alpha times --topics",
+    "epsilon_laplace": "--epsilon-laplace",
+    "epsilon_inherent": "--epsilon-inherent",
+    "as_published": "--as-published",
+    "max_words": "--max-words",
+    "stop_words": "--stop-words",
+    "token_pattern": "--token-pattern",
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "alpha": "--alpha",
+    "beta": "--beta",
+    "groups": "--group",
+    "vocabulary": "--vocabulary",
+    "checkpoint": "--checkpoint",
+    "configuration": "--configuration",
+    "adaptive": "--adaptive",
+}
+"""Parameter → option."""
+
+_PLAIN = ("epsilon", "delta", "alpha", "beta", "groups", "vocabulary", "checkpoint", "configuration", "adaptive")
+"""Parameters whose names are also words: they are options only where ``=`` follows."""
+
+_names = "|".join(OPTIONS)
+_odd = "|".join(name for name in OPTIONS if name not in _PLAIN)
+_RANGE = re.compile(
+    r"The '(?P<name>\w+)' parameter of \w+ must be (?:a float|an int) in the range "
+    r"(?P<open>[\[(])(?P<low>[^,]+), (?P<high>[^\])]+)(?P<close>[\])])(?: or (?:an array-like|None))*\. "
+    r"Got (?P<found>.*) instead\."
+)
+
+
+def in_options(message: str) -> str:
+    """The same message, with options in place of the parameters that they set."""
+    message = _RANGE.sub(_in_range, message)
+    message = re.sub(rf"\b({_names})=True\b", lambda found: OPTIONS[found[1]], message)
+    message = re.sub(rf"\b({_names})=(?=[\w.'\"+-])", lambda found: f"{OPTIONS[found[1]]} ", message)
+    message = re.sub(rf"\b({_names})=(?!=)", lambda found: OPTIONS[found[1]], message)
+    message = re.sub(rf"(?<![-\w])({_odd})\b", lambda found: OPTIONS[found[1]], message)
+    return message.replace("the ledger counts per", "the budget file counts per").replace(
+        "Use a ledger of", "Use a budget file of"
+    )
+
+
+def _in_range(found: re.Match[str]) -> str:
+    name = OPTIONS.get(found["name"], found["name"])
+    low = f"above {_number(found['low'])}" if found["open"] == "(" else f"at least {_number(found['low'])}"
+    high = f"below {_number(found['high'])}" if found["close"] == ")" else f"at most {_number(found['high'])}"
+    bounds = " and ".join(bound for bound in (low, high) if "inf" not in bound)
+    return f"{name} must be {bounds}; found {_number(found['found'])}."
+
+
+def _number(text: str) -> str:
+    with suppress(ValueError):
+        return f"{int(text):,}"
+    with suppress(ValueError):
+        return f"{float(text):g}"
+    return text
