@@ -75,7 +75,7 @@ def test_few_words_are_not_useful_however_clear():
     assert judge(*few, Setting(1.0)).useful  # a public list is its maker's choice
     found = judge(*few, Setting(1.0, n_units=2000, users=True, selected=True))
     assert not found.useful
-    assert found.reason == "only 60 words were selected, and so few cover little of the text"
+    assert found.reason == "only 60 words were selected, and so few usually cover little of the text"
     assert found.advice == "Protect documents instead of users, or give a public word list, or use epsilon=5."
     fewer = judge(noisy[:9], variance[:9], topics[:, :9], Setting(1.0))
     assert fewer.summary() == (
@@ -190,6 +190,13 @@ def test_too_few_words_for_any_topic_are_refused_and_the_cost_is_said():
     assert "too few for any topics" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not hasattr(model, "components_")
+
+
+def test_a_limit_of_words_that_allows_no_topics_is_refused_free():
+    ledger = Ledger(Budget(8.0, 1e-6))
+    with pytest.raises(InputError, match=r"max_words=5 is too few.*Nothing was charged"):
+        fit_text(PrivateLDA(2, epsilon=8.0, ledger=ledger), texts(600, (WEATHER,)), max_words=5)
+    assert ledger.entries == ()
 
 
 @hopeless

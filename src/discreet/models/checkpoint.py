@@ -266,13 +266,13 @@ def open_checkpoint(
     return Checkpoint(model.checkpoint, run, file)
 
 
-def reopened(ledger: Ledger, spent: Sequence[Entry]) -> Ledger:
+def reopened(ledger: Ledger, checkpoint: Checkpoint) -> Ledger:
     """The ledger of a run that goes on. Without a file: a new one that knows what was spent, and sets no limit, since
     what is repeated comes on top of the plan."""
     if ledger.file is not None:
         return ledger
     again = type(ledger)(unit=ledger.unit, relation=ledger.relation)
-    again.reserve(spent)
+    again.reserve(checkpoint.spent, run=checkpoint.id)
     return again
 
 

@@ -189,7 +189,7 @@ class HybridLDA(TopicModel):
         checkpoint = open_checkpoint(self, corpus, None, plan.entries)
         if checkpoint is not None and checkpoint.spent:
             key = key.renewed(len(checkpoint.charges))
-            ledger = reopened(ledger, checkpoint.spent)
+            ledger = reopened(ledger, checkpoint)
         engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)
         payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn
         training = _Training(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)

@@ -93,6 +93,11 @@ def fit_text(
             "knows yet which column a word will have."
         )
     ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
+    if max_words is not None and max_words < FEWEST_FOR_TWO and int(model.n_topics) > 1:
+        raise InputError(
+            f"max_words={max_words} is too few for any topics: two need at least {FEWEST_FOR_TWO} words. Nothing was "
+            "charged. Use a larger max_words."
+        )
     most = getattr(model, "most_words", MANY_WORDS)
     vectorizer = PrivateVectorizer(
         model.epsilon,
@@ -189,7 +194,7 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
     if before:
         key = key.renewed(len(checkpoint.charges))
         if ledger.file is None:
-            ledger.reserve(before)  # by the process that is gone
+            ledger.reserve(before, run=checkpoint.id)  # by the process that is gone
     kept = checkpoint.folder / WORDS
     if kept.exists():
         cost = VocabularyCost(before, ledger, key.seeded)

@@ -68,7 +68,7 @@ class UnitFit:
         self._checkpoint = open_checkpoint(self._model, self._corpus, self.groups, plan, **facts)
         if self._checkpoint is not None and self._checkpoint.spent:
             self.key = self.key.renewed(len(self._checkpoint.charges))
-            self.ledger = reopened(self.ledger, self._checkpoint.spent)
+            self.ledger = reopened(self.ledger, self._checkpoint)
         else:
             self._foresee(plan)
 

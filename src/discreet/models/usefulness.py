@@ -130,7 +130,7 @@ def few_words(n_words: int, n_topics: int, *, selected: bool) -> str:
         words = "1 word is" if n_words == 1 else f"{n_words:,} words are"
         return f"{words} too few for {n_topics} topics, which need {WORDS_PER_TOPIC} each"
     if selected and n_words < FEWEST_WORDS:
-        return f"only {n_words} words were selected, and so few cover little of the text"
+        return f"only {n_words} words were selected, and so few usually cover little of the text"
     return ""
 
 
