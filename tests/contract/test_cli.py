@@ -1046,7 +1046,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "no output": (nothing, ("fit", "texts.jsonl"), "Missing option '--output'"),
     "unknown option": (nothing, ("fit", "texts.jsonl", "--topcs", "3"), "option: --topcs. Did you mean --topics\\?"),
     "epslon": (nothing, (*PRIVATE, "--epslon", "3"), r"No such option: --epslon\. Did you mean --epsilon\? See"),
-    "an option like no other": (nothing, (*PRIVATE, "--zzz"), r"No such option: --zzz\. See 'discreet fit --help'"),
+    "an option like no other": (nothing, (*PRIVATE, "--clip"), r"No such option: --clip\. See 'discreet fit --help'"),
     "alpha beyond any use": (words, (*PRIVATE, *WORDS, "--alpha", "1e9"), "--alpha must be .* at most 1e.06; found 1e"),
     "topics beyond any use": (words, (*PRIVATE[:3], "-k", "99999", *PRIVATE[5:], *WORDS), "--topics must .* 65,535"),
     "usable topics": (

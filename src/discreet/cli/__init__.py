@@ -90,8 +90,8 @@ def _unknown_option(error: Any) -> str | None:
     import difflib
 
     there = [option for parameter in error.ctx.command.params for option in parameter.opts if option.startswith("--")]
-    near = difflib.get_close_matches(name, there, n=1)
-    return f"No such option: {name}.{f' Did you mean {near[0]}?' if near else ''}"
+    near = difflib.get_close_matches(name.strip("-"), [option.strip("-") for option in there], n=1)
+    return f"No such option: {name}.{f' Did you mean --{near[0]}?' if near else ''}"
 
 
 def _refuse(message: str) -> int:
