@@ -17,7 +17,10 @@ from discreet.models.loop import STOPPED, run_sweeps
 from discreet.models.pause import Paused, finishing
 from discreet.models.text import fit_text
 
-pytestmark = pytest.mark.filterwarnings("ignore:this will hardly give useful topics")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful"),
+    pytest.mark.filterwarnings("ignore:only . words were selected"),
+]
 
 CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(
     lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, vocabulary_from="public"
