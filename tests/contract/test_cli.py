@@ -16,12 +16,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from command import Run
 
-from discreet.cli import main
 from discreet.cli.wording import in_options
 from discreet.models import release_folder
 from discreet.models.release import Release
@@ -29,26 +29,6 @@ from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 
 COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["evaluate"], ["data"], ["data", "ls"])
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process."""
-
-    def call(*arguments: object) -> Ran:
-        code = main([str(a) for a in arguments])
-        return Ran(code, *capfd.readouterr())
-
-    return call
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:

@@ -8,38 +8,16 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from command import Run
 
-from discreet.cli import main
 from discreet.corpus import lda_corpus
 from discreet.models.release import Release
 from discreet.privacy import EXACT_COUNTS, Guarantee
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process."""
-
-    def call(*arguments: object) -> Ran:
-        code = main([str(a) for a in arguments])
-        return Ran(code, *capfd.readouterr())
-
-    return call
 
 
 def test_a_huge_row_of_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
