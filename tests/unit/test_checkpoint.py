@@ -9,16 +9,17 @@ import stat
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
 from interrupted import Stop, finished, interrupted_at, killed
 
-from discreet import BudgetFile, Ledger, PrivateLDA
+from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import lda_corpus
-from discreet.models import private_rounds
+from discreet.models import private, private_rounds
 from discreet.models.checkpoint import Checkpoint, fingerprint, kept_until_safe
 from discreet.privacy import Entry, accounting
 
@@ -350,6 +351,66 @@ def test_what_was_paid_for_and_not_drawn_is_there_only_once(tmp_path, with_file)
     done = model(tmp_path / "c", ledger=Ledger(file=budget) if budget else None).fit(CORPUS)
     told = [Entry.from_json(entry) for entry in done.release().ledger]
     assert rounds_of(told) == 8 + 4 + 2  # two stages, a whole one from round 7 on, and the rest
+
+
+@pytest.mark.parametrize("how", ["two threads", "a copied folder"])
+def test_two_runs_that_resume_at_once_do_not_share_what_was_paid_for(tmp_path, monkeypatch, how):
+    """Both open the folder before either notes that it resumes. Before, both drew the rounds that one had paid for."""
+    budget = BudgetFile.create(tmp_path / "b", 100.0, 1e-6)
+    stopped_after(tmp_path / "c", 6, budget)
+    other = tmp_path / "c"
+    if how == "a copied folder":
+        other = tmp_path / "copy"
+        shutil.copytree(tmp_path / "c", other)
+    barrier, drawn, ends = threading.Barrier(2), [], {}
+
+    class Waiting(private.RoundEngine):
+        def __init__(self, *data, **options):
+            super().__init__(*data, **options)
+            barrier.wait()
+
+    real = private_rounds.release_sum
+    monkeypatch.setattr(private, "RoundEngine", Waiting)
+    monkeypatch.setattr(private_rounds, "release_sum", lambda *a, **k: (drawn.append(1), real(*a, **k))[1])
+
+    def resume(folder, name):
+        try:
+            ends[name] = model(folder, ledger=Ledger(file=budget)).fit(CORPUS)
+        except InputError as error:
+            ends[name] = error
+
+    threads = [threading.Thread(target=resume, args=pair) for pair in ((tmp_path / "c", "one"), (other, "two"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(drawn) == 6  # one of them has the six rounds that were left; the other was refused
+    (refused,) = [end for end in ends.values() if isinstance(end, InputError)]
+    assert "taken over" in str(refused) or "resumed from a copy" in str(refused)
+    entries = [entry for charge in budget.charges() for entry in charge.entries]
+    assert rounds_of(entries) == 12
+
+
+def test_what_the_words_cost_is_not_forgotten_when_the_budget_file_moved(tmp_path):
+    texts = [" ".join(f"word{chr(97 + (i * 7 + j * 3) % 20)}" for j in range(8)) for i in range(2000)]
+    budget = BudgetFile.create(tmp_path / "b", 10.0, 1e-6)
+    selecting = PrivateVectorizer(2.0, 1e-6, share=0.5, output="corpus", ledger=Ledger(file=budget))
+    corpus = selecting.fit_transform(texts)
+    make = {"epsilon": 2.0, "n_rounds": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 4, "n_threads": 1}
+    with pytest.raises(Stop):
+        PrivateLDA(2, **make, ledger=Ledger(file=budget), callbacks=interrupted_at(6)).fit(corpus)
+    (tmp_path / "b").rename(tmp_path / "moved")
+    moved = BudgetFile(tmp_path / "moved")
+    done = PrivateLDA(2, **make, ledger=Ledger(file=moved)).fit(corpus)
+    entries = [entry for charge in moved.charges() for entry in charge.entries]
+    assert done.guarantee_.epsilon == pytest.approx(spent(entries))  # the words included
+
+
+def test_a_ledger_with_a_budget_of_its_own_beside_its_file_is_refused(tmp_path):
+    budget = BudgetFile.create(tmp_path / "b", 10.0, 1e-6)
+    with pytest.raises(InputError, match="budget of its own"):
+        model(tmp_path / "c", ledger=Ledger(Budget(5.0, 1e-6), file=budget)).fit(CORPUS)
+    assert budget.charges() == ()
 
 
 # --- one process at a time, and nothing lost at the end --------------------------------------------------------------

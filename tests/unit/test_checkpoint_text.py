@@ -67,6 +67,15 @@ def killed_in_selection(monkeypatch):
     return lost
 
 
+def test_kept_words_without_their_charges_are_refused(tmp_path):
+    """Before, words whose charge was no longer noted were taken as free, and the topics got the whole budget."""
+    with pytest.raises(Stop):
+        fit_text(model(tmp_path / "c", callbacks=interrupted_at(2)), CORPUS)
+    (tmp_path / "c" / "spent.jsonl").unlink()
+    with pytest.raises(InputError, match="no longer noted"):
+        fit_text(model(tmp_path / "c"), CORPUS)
+
+
 def test_an_undisturbed_fit_costs_what_it_costs_without_a_checkpoint(tmp_path):
     with_one, without = fit_text(model(tmp_path / "c"), CORPUS), fit_text(model(None), CORPUS)
     assert with_one.guarantee_.epsilon == pytest.approx(without.guarantee_.epsilon, rel=1e-6)
@@ -84,7 +93,7 @@ def test_released_words_are_reused_at_no_cost(tmp_path, monkeypatch, on_disk):
 
     with pytest.raises(Stop):
         fit_text(model(tmp_path / "c", ledger=ledger(), callbacks=interrupted_at(5)), CORPUS)
-    kept = json.loads((tmp_path / "c" / "words.json").read_text())
+    kept = json.loads((tmp_path / "c" / "words.json").read_text())["words"]
     assert all((path.stat().st_mode & 0o77) == 0 for path in (tmp_path / "c").rglob("*"))
 
     def never(*_, **__):
@@ -166,7 +175,7 @@ def test_another_run_is_refused(tmp_path):
     for changed, corpus, options in (
         ({"epsilon": 7.0}, CORPUS, {}),
         ({}, CORPUS[:-1], {}),
-        ({}, CORPUS, {"max_words": 3}),
+        ({}, CORPUS, {"max_words": 8}),
         ({}, CORPUS, {"share": 0.1}),
     ):
         with pytest.raises(InputError, match="another run"):

@@ -78,6 +78,14 @@ def test_a_single_fit_says_nothing_of_others() -> None:
     assert "private fits" not in str(private().fit(COUNTS).guarantee_)
 
 
+def test_a_copy_by_pickle_knows_of_later_fits_too() -> None:
+    model = private().fit(COUNTS)
+    copy = pickle.loads(pickle.dumps(model))
+    private().fit(COUNTS)
+    assert ALONE.format(2) in model.guarantee_.summary()
+    assert ALONE.format(2) in copy.guarantee_.summary()
+
+
 def test_another_kind_of_model_counts_too() -> None:
     """Unrelated documents are possible: then what the condition asks for is true."""
     corpus = lda_corpus(n_documents=60, n_words=12, n_topics=2).corpus  # over words that are public

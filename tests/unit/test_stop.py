@@ -81,6 +81,7 @@ def test_a_models_own_rule_is_no_condition():
     model.fit(CORPUS, public=lda_corpus(40, 40, 3, seed=2).corpus)
     assert 0 < len(model.history_["public_perplexity"]) < 12
     assert STOPPED not in model.guarantee_.reasons
+    assert "the documents given as public are public" in model.guarantee_.reasons
 
 
 # --- by Ctrl-C --------------------------------------------------------------------------------------------------------

@@ -22,10 +22,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -41,8 +43,19 @@ from discreet.privacy.ledger import Ledger, new_run
 
 RUN, SPENT, STATE, NEW, LOCK = "run.json", "spent.jsonl", "state.npz", "new", "lock"
 
-_HELD: dict[Path, int] = {}
-"""Folders that this process has locked, and by which open file. A fit that fails in it may be begun again in it."""
+
+@dataclass
+class _Held:
+    """A folder that this process has locked. A fit that failed may be begun again: the newest checkpoint owns it."""
+
+    descriptor: int
+    process: int
+    owner: Checkpoint
+
+
+_HELD: dict[Path, _Held] = {}
+_OWNERS = threading.RLock()
+"""Held while a folder changes its owner, and while its owner writes that it resumes."""
 
 _WAITING: ContextVar[list[Checkpoint] | None] = ContextVar("_WAITING", default=None)
 
@@ -108,8 +121,9 @@ class Checkpoint:
 
     def _hold(self) -> None:
         """Two runs in one folder would each believe that the other's noise is theirs."""
-        folder = self.folder.resolve()
-        if folder in _HELD:
+        folder, held = self.folder.resolve(), _HELD.get(self.folder.resolve())
+        if held is not None and held.process == os.getpid():  # a forked process has a copy, and holds nothing
+            held.owner = self
             return
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
         if not try_lock(descriptor):
@@ -117,7 +131,14 @@ class Checkpoint:
             raise InputError(
                 f"the checkpoint in {self.folder} is in use by another process. Wait for it, or name another folder."
             )
-        _HELD[folder] = descriptor
+        _HELD[folder] = _Held(descriptor, os.getpid(), self)
+
+    def _still_owner(self) -> None:
+        held = _HELD.get(self.folder.resolve())
+        if held is None or held.owner is not self or held.process != os.getpid():
+            raise InputError(
+                f"the checkpoint in {self.folder} was taken over by another fit. Only one fit can use it at a time."
+            )
 
     @property
     def spent(self) -> tuple[Entry, ...]:
@@ -138,19 +159,29 @@ class Checkpoint:
                 f"the checkpoint in {self.folder} is of another run: other documents, parameters or budget. Resume it "
                 "with what it was begun with, or name another folder. (What that run spent stays spent.)"
             )
-        self._hold()
-        self.charges = self._noted() if self._file is None else self._charged(self._file)
+        with _OWNERS:
+            self._hold()
+            self.charges = self._noted() if self._file is None else self._charged(self._file)
         if (self.folder / STATE).exists():
             with np.load(self.folder / STATE, allow_pickle=False) as arrays:
                 self.state = dict(arrays)
-            n, digest = self.state.pop(STANDS_ON).tolist()
-            if digest != _digest(self.charges[: int(n)]):
-                raise InputError(
-                    f"the state in {self.folder} was saved after charges that are no longer noted: {SPENT} or the "
-                    "budget file is an older copy, was edited, or is missing. What the run has spent is unknown, so it "
-                    "cannot go on. Restore the missing file, or begin anew in another folder."
-                )
-            self.untouched = len(self.charges) == int(n)
+            n = self.check_stands_on(self.state.pop(STANDS_ON).tolist())
+            self.untouched = len(self.charges) == n
+
+    def stands_on(self) -> tuple[str, str]:
+        """The number of charges so far and their digest: to be kept with what was made after them."""
+        return str(len(self.charges)), _digest(self.charges)
+
+    def check_stands_on(self, kept: Sequence[str]) -> int:
+        """The number of charges that ``kept`` names; refused where they are missing or others."""
+        n, digest = kept
+        if digest != _digest(self.charges[: int(n)]):
+            raise InputError(
+                f"the state in {self.folder} was saved after charges that are no longer noted: {SPENT} or the "
+                "budget file is an older copy, was edited, or is missing. What the run has spent is unknown, so it "
+                "cannot go on. Restore the missing file, or begin anew in another folder."
+            )
+        return int(n)
 
     def _noted(self) -> tuple[tuple[Entry, ...], ...]:
         path = self.folder / SPENT
@@ -168,6 +199,7 @@ class Checkpoint:
         """These were charged. On disk when this returns (a budget file has them already); then noise may be drawn."""
         entries = tuple(entries)
         if self._file is None:
+            self._still_owner()
             with open(self.folder / SPENT, "a", encoding="utf-8", opener=_private) as file:
                 file.write(json.dumps([entry.to_json() for entry in entries]) + "\n")
                 file.flush()
@@ -177,15 +209,20 @@ class Checkpoint:
 
     def begin_again(self) -> None:
         """Before a resumed run draws what was paid for earlier: whoever resumes from the same state later must know."""
-        if self._file is not None:
-            self._file.mark(run=self.id)
-        self.note(())
+        with _OWNERS:
+            self._still_owner()
+            if self._file is not None and not self._file.mark(run=self.id, after=len(self.charges)):
+                raise InputError(
+                    f"the run of the checkpoint in {self.folder} was resumed from a copy meanwhile. Fit again: the "
+                    "rounds that were left are then charged again."
+                )
+            self.note(())
         self.untouched = False
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the state, completely or not at all."""
-        stands_on = np.array([str(len(self.charges)), _digest(self.charges)])
-        arrays: dict[str, Any] = {**state, STANDS_ON: stands_on}
+        self._still_owner()
+        arrays: dict[str, Any] = {**state, STANDS_ON: np.array(self.stands_on())}
         self._replace(STATE, lambda file: np.savez(file, **arrays))
 
     def account(
@@ -194,6 +231,8 @@ class Checkpoint:
         """The ε of everything that this run has spent, with what was paid ``elsewhere``, and what to say about it."""
         from discreet.privacy.accounting import spent
 
+        if self._file is not None:  # a copy of this run may have been charged too
+            self.charges = self._charged(self._file)
         twice = sum(entry.count for entry in self.spent) - sum(entry.count for entry in plan)
         reasons = []
         if twice > 0:
@@ -213,7 +252,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Everything that is ours. A result that was paid for is not lost because a folder cannot be removed."""
         with suppress(KeyError):
-            os.close(_HELD.pop(self.folder.resolve()))
+            os.close(_HELD.pop(self.folder.resolve()).descriptor)
         try:
             (self.folder / RUN).unlink()  # first: what a kill leaves of the folder is then no checkpoint
             for path in self.folder.iterdir():
@@ -256,6 +295,11 @@ def open_checkpoint(
     if model.checkpoint is None:
         return None
     file = None if model.ledger is None else model.ledger.file
+    if file is not None and model.ledger is not None and model.ledger.budget is not None:
+        raise InputError(
+            "a ledger with a budget of its own beside its file forgets what an interrupted run has spent. Use "
+            "Ledger(file=BudgetFile(...)) with a checkpoint."
+        )
     if model.ledger is not None and file is None:
         raise InputError(
             "a ledger in memory does not outlive an interrupted run, as a checkpoint does. Use "

@@ -12,6 +12,7 @@ may fit, and the guarantee says that they do not know.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -25,6 +26,9 @@ from discreet.privacy.ledger import Budget, Ledger, Reservation, new_run
 
 _RUNS: set[str] = set()
 """Fits of this process that paid from a ledger of their own. Threads change it by single operations of the set."""
+
+_STARTED_IN = os.getpid()
+"""Another number later means a fork."""
 
 _JOBLIB = ("joblib.parallel", "joblib._dask", "joblib.externals.loky")
 _ONE_OF = "only this one of "
@@ -40,7 +44,8 @@ class OwnLedger(Ledger):
         super().__init__(budget, unit=unit, relation=relation)
         self._runs: frozenset[str] = frozenset()
         self._others: int | None = None
-        self._in_child = multiprocessing.parent_process() is not None
+        self._made_in = os.getpid()
+        self._in_child = multiprocessing.parent_process() is not None or self._made_in != _STARTED_IN
 
     def reserve(self, plan: Iterable[Entry], *, run: str | None = None, method: str | None = None) -> Reservation:
         reservation = super().reserve(plan, run=run, method=method)
@@ -58,15 +63,19 @@ class OwnLedger(Ledger):
 
     def conditions(self) -> tuple[str, ...]:
         """What must be true of other fits, so that the cost of this one is all there is."""
+        alone = (_ALONE,) if self._in_child else ()
         if others := self._n_others():
             return (
                 f"{_ONE_OF}{others + 1} private fits that one process made without a shared ledger used these "
                 "documents (ε is of this fit alone; fits on the same documents add up)",
+                *alone,
             )
-        return (_ALONE,) if self._in_child else ()
+        return alone
 
     def _n_others(self) -> int:
-        return len(_RUNS - self._runs) if self._others is None else self._others
+        """Of the process that made it, and, in another, as many as were known when it left."""
+        here = len(_RUNS - self._runs) if os.getpid() == self._made_in else 0
+        return max(here, self._others or 0)
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process has other fits: what is known here and now goes along."""

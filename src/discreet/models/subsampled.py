@@ -257,7 +257,8 @@ class SubsampledLDA(TopicModel):
         self.history_ = {"public_perplexity": training.perplexities} if training.perplexities else {}
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, float(self.beta)
-        fit.end(plan.entries, plan.epsilon, *conditions)
+        public_documents = () if judged is None else ("the documents given as public are public",)
+        fit.end(plan.entries, plan.epsilon, *public_documents, *conditions)
         return self
 
     def _check_together(self, public: Any) -> None:

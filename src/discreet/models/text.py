@@ -197,8 +197,9 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
             ledger.reserve(before, run=checkpoint.id)  # by the process that is gone
     kept = checkpoint.folder / WORDS
     if kept.exists():
-        cost = VocabularyCost(before, ledger, key.seeded)
-        return selected_with(cost, corpus.restrict(json.loads(kept.read_bytes())))
+        found = json.loads(kept.read_bytes())
+        checkpoint.check_stands_on(found["stands_on"])
+        return selected_with(VocabularyCost(before, ledger, key.seeded), corpus.restrict(found["words"]))
     with finishing("selection of words") as asked:
         try:
             selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note, run=checkpoint.id)
@@ -206,7 +207,8 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
             if not before or checkpoint.spent != before:  # nothing was spent, or no word stood out: this run is over
                 checkpoint.remove()
             raise
-        checkpoint.write(WORDS, json.dumps(selected.vocabulary).encode())
+        found = {"words": selected.vocabulary, "stands_on": checkpoint.stands_on()}
+        checkpoint.write(WORDS, json.dumps(found).encode())
         if asked():
             raise Paused
     return selected

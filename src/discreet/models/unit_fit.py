@@ -40,7 +40,6 @@ class UnitFit:
         self._words = vocabulary_cost(corpus, self.unit)
         self.key = Key.open(model.random_state)
         self._checkpoint: Checkpoint | None = None
-        self._owed: tuple[Entry, ...] = ()
         self._foreseen = ""
 
     @property
@@ -74,12 +73,11 @@ class UnitFit:
 
     def pay(self, before: Sequence[Entry], rounds: Sequence[Event], label: str) -> Payment:
         """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
-        self._owed = self._words.owed(self.ledger)
         return Payment(
             self.ledger,
             before,
             rounds,
-            owed=self._owed,
+            owed=self._words.owed(self.ledger),
             checkpoint=self._checkpoint,
             every=self._model.checkpoint_every,
             label=label,
@@ -95,9 +93,9 @@ class UnitFit:
         """Hand the ledger, this fit's part of it and the guarantee to the model; then the checkpoint may go."""
         assumed, spent = (*self._assumptions, *assumptions), (*self._words.entries, *plan)
         if self._checkpoint is not None:
-            elsewhere = () if self._owed else self._words.entries
-            delta = float(self._model.delta)
-            epsilon, more = self._checkpoint.account((*plan, *self._owed), elsewhere, delta, self.ledger)
+            here = set(self._words.entries) <= set(self._checkpoint.spent)  # the words were charged in this run too
+            elsewhere, planned = ((), spent) if here else (self._words.entries, plan)
+            epsilon, more = self._checkpoint.account(planned, elsewhere, float(self._model.delta), self.ledger)
             assumed, spent = (*assumed, *more), (*elsewhere, *self._checkpoint.spent)
         key = replace(self.key, seeded=self.key.seeded or self._words.seeded)
         if isinstance(self.ledger, OwnLedger):

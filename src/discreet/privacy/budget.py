@@ -171,9 +171,16 @@ class BudgetFile:
         """Charge ``count`` times ``event``, or raise and change nothing. On disk when it returns."""
         return self.reserve([Entry(event, count, label)])
 
-    def mark(self, *, run: str) -> None:
-        """A line of ``run`` that charges nothing: it was resumed, and draws what it has been charged for earlier."""
-        self._append((), run, None)
+    def mark(self, *, run: str, after: int) -> bool:
+        """A line of ``run`` that charges nothing: it was resumed, and draws what it has been charged for earlier.
+
+        False, and no line, unless the run has exactly ``after`` lines now: then somebody else has resumed it.
+        """
+        with self._locked(writing=True) as descriptor:
+            if sum(charge.run == run for charge in self._read(descriptor)[1]) != after:
+                return False
+            self._append(descriptor, (), run, None)
+        return True
 
     def reserve(self, plan: Sequence[Entry], *, run: str | None = None, method: str | None = None) -> Reservation:
         """Charge a whole plan as one line, or raise and change nothing. On disk when it returns.
@@ -182,30 +189,31 @@ class BudgetFile:
         """
         entries = tuple(plan)
         Ledger(unit=self.unit, relation=self.relation).fits(entries)  # what is wrong with the plan itself needs no lock
-        self._append(entries, run, method)
+        with self._locked(writing=True) as descriptor:
+            self._append(descriptor, entries, run, method)
         return Reservation(entries)
 
-    def _append(self, entries: tuple[Entry, ...], run: str | None, method: str | None) -> None:
-        with self._locked(writing=True) as descriptor:
-            _, charges, content = self._read(descriptor)
-            if entries:
-                self.ledger_of(charges).fits(entries)
-            counter = _counter_of(self._header)
-            if counter is not None:
-                counter.require_writable()
-            line = {
-                "date": _today(),
-                "by": _who(),
-                "id": secrets.token_hex(8),  # without it, equal charges to two copies would be equal lines
-                "run": run,
-                "method": method,
-                "entries": [entry.to_json() for entry in entries],
-            }
-            content += append_line(descriptor, {**line, "digest": _digest(hashlib.sha256(content), line)})
-            self._still_there(descriptor)
-            remember(self.identity, Mark.of(content))
-            if counter is not None:
-                counter.advance(self.path, content)
+    def _append(self, descriptor: int, entries: tuple[Entry, ...], run: str | None, method: str | None) -> None:
+        """One more line, by whoever holds the file alone."""
+        _, charges, content = self._read(descriptor)
+        if entries:
+            self.ledger_of(charges).fits(entries)
+        counter = _counter_of(self._header)
+        if counter is not None:
+            counter.require_writable()
+        line = {
+            "date": _today(),
+            "by": _who(),
+            "id": secrets.token_hex(8),  # without it, equal charges to two copies would be equal lines
+            "run": run,
+            "method": method,
+            "entries": [entry.to_json() for entry in entries],
+        }
+        content += append_line(descriptor, {**line, "digest": _digest(hashlib.sha256(content), line)})
+        self._still_there(descriptor)
+        remember(self.identity, Mark.of(content))
+        if counter is not None:
+            counter.advance(self.path, content)
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
