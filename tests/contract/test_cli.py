@@ -913,8 +913,18 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         (*FIT, "texts.jsonl", "--method", "lda", "--epsilon", "1"),
         "lda takes no epsilon .*promises nothing",
     ),
-    "delta for lda": (nothing, (*FIT, "texts.jsonl", "--delta", "1e-6"), "lda takes no --delta.*--epsilon"),
-    "budget for lda": (nothing, (*FIT, "texts.jsonl", "--budget", "x"), "lda takes no --budget.*--epsilon"),
+    "no file name": (nothing, ("fit", "", "-o", "out"), "the name of the file is empty"),
+    "the beginning of an option": (nothing, (*FIT, "texts.jsonl", "--eps", "1"), "Did you mean --epsilon?"),
+    "delta for lda": (
+        nothing,
+        (*FIT, "texts.jsonl", "--delta", "1e-6"),
+        "--delta is for private models. Add",
+    ),
+    "budget for lda": (
+        nothing,
+        (*FIT, "texts.jsonl", "--budget", "x"),
+        "--budget is for private models. Add",
+    ),
     "no epsilon": (nothing, ("fit", "-o", "new", "texts.jsonl", "--method", "private"), "needs --epsilon"),
     "sweeps of a private model": (nothing, (*FIT, "texts.jsonl", "--epsilon", "1"), "private takes no --sweeps"),
     "beta of a private model": (nothing, (*PRIVATE, "--beta", "1"), "private takes no --beta"),
@@ -935,7 +945,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "--delta 0.03 is not below 0.025, one over --units 40:",
     ),
     "no units": (nothing, (*PRIVATE, "--units", "0"), "--units"),
-    "units of lda": (nothing, (*FIT, "texts.jsonl", "--units", "9"), "lda takes no --units"),
+    "units of lda": (nothing, (*FIT, "texts.jsonl", "--units", "9"), "--units is for private models. Add --epsilon"),
     "no epsilon at all": (nothing, (*PRIVATE[:-1], "0"), "--epsilon must be a positive number; found 0. "),
     "epsilon of nothing": (nothing, (*PRIVATE[:-1], "nan"), "--epsilon must be a positive number; found nan"),
     "infinite epsilon": (nothing, (*PRIVATE[:-1], "inf"), "--epsilon must be a positive number; found inf"),
@@ -984,7 +994,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "delta of plain spectral": (
         words,
         (*PRIVATE[:-2], *WORDS, "--method", "spectral", "--delta", "1e-7"),
-        "spectral without --epsilon takes no --delta .found 1e-07.. Leave it out. It goes with --epsilon",
+        "--delta is for private models. Add",
     ),
     "budget of a configuration": (
         words,

@@ -90,7 +90,9 @@ def _unknown_option(error: Any) -> str | None:
     import difflib
 
     there = [option for parameter in error.ctx.command.params for option in parameter.opts if option.startswith("--")]
-    near = difflib.get_close_matches(name.strip("-"), [option.strip("-") for option in there], n=1)
+    names = [option.strip("-") for option in there]
+    begun = [one for one in names if one.startswith(name.strip("-"))]
+    near = begun[:1] or difflib.get_close_matches(name.strip("-"), names, n=1)
     return f"No such option: {name}.{f' Did you mean --{near[0]}?' if near else ''}"
 
 

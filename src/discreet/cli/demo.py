@@ -11,6 +11,7 @@ import typer
 from discreet._errors import counted
 from discreet.cli import show
 from discreet.cli.source import ThreadsOption
+from discreet.cli.wording import in_options
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -60,7 +61,7 @@ def demo(
     typer.echo(f"{words} selected and {topics} trained in {seconds:.1f} s")
     typer.echo(_compared(model.perplexity(rest), train, rest.restrict(release.vocabulary)))
     if release.usefulness is not None:
-        typer.echo(release.usefulness.summary())
+        typer.echo(in_options(release.usefulness.summary()))
     typer.echo(f"guarantee: {release.guarantee.summary()}")
     typer.echo(str(release.guarantee))
     typer.echo("next: discreet fit FILE --epsilon 1 -o MODEL  (discreet fit --help)")

@@ -184,6 +184,8 @@ def _refusal(name: str, called: str, method: Method, option: str, value: Any) ->
         return (
             f"{called} takes no --budget: its epsilon is only claimed, and no budget can account for it. Leave one out."
         )
+    if not method.private and option in ("delta", "budget", "units", "checkpoint"):
+        return f"--{option} is for private models. Add --epsilon, such as --epsilon 1, or leave --{option} out."
     return f"{called} takes no --{option}{found}. Leave it out.{_hint(name, method, option)}"
 
 

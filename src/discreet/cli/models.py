@@ -20,6 +20,7 @@ from discreet.cli.source import (
     holds_counts,
     open_corpus,
 )
+from discreet.cli.wording import in_options
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -56,7 +57,7 @@ def topics(
     show.topics_table(words)
     show.note(f"guarantee: {release.guarantee.summary()}")
     if release.usefulness is not None:
-        show.note(show.printable(release.usefulness.summary()))
+        show.note(in_options(show.printable(release.usefulness.summary())))
 
 
 def transform(

@@ -108,6 +108,8 @@ def open_corpus(
     """
     from discreet.cli.startup import load_sklearn
 
+    if file == "":
+        raise InputError("the name of the file is empty. Name a file or a folder with documents.")
     load_sklearn()
     from discreet.corpus import Tokenizer, datasets, read
     from discreet.corpus._files import inner_suffix

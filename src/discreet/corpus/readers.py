@@ -115,11 +115,12 @@ def read_matrix(
     suffix = inner_suffix(source)
     try:
         counts = _load_matrix(source, suffix)
-    except (OSError, ValueError, KeyError, EOFError, TypeError, StopIteration) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, TypeError, StopIteration):
         raise InputError(
-            f"{shown(source)} holds no matrix: {first_line(error)}. Write it with scipy.sparse.save_npz or numpy.save."
+            f"{shown(source)} holds no matrix. Write it with "
+            f"{'scipy.io.mmwrite' if '.mtx' in source.suffixes else 'scipy.sparse.save_npz or numpy.save'}."
         ) from None
     names = [line.strip() for line in text_lines(existing(vocab))] if isinstance(vocab, str | os.PathLike) else vocab
     try:

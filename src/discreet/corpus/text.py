@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, counted
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus._files import PathLike, existing, shown, text_lines
 from discreet.corpus.corpus import Corpus
@@ -178,9 +178,9 @@ class CorpusBuilder:
         chosen = [i for i, word in enumerate(spelled) if word not in stop]
         if not chosen:
             raise InputError(
-                f"no word was found in {len(self):,} documents with "
-                f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern!r}'}"
-                f"{' but stop words' if spelled else ''}. Check the text column, or pass another Tokenizer."
+                f"no word was found in {counted(len(self), 'document')} with "
+                f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern}'}"
+                f"{' but stop words' if spelled else ''}. Check the text, or say what a word is (token_pattern=)."
             )
         if self.max_words is not None:
             chosen = sorted(chosen, key=lambda i: (-counts[i], spelled[i]))[: self.max_words]

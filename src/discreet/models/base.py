@@ -113,8 +113,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if not reset:
                 return texts_for_model(X, self._vocabulary, self._tokenizer)
             raise InputError(
-                f"{type(self).__name__} takes word counts, and these are texts. Pass Corpus.from_texts(…), or counts "
-                "from scikit-learn's CountVectorizer, or what PrivateVectorizer makes of private text."
+                f"{type(self).__name__} takes word counts, and these are texts. Pass what PrivateVectorizer makes of "
+                "them; or, where the words need no protection, Corpus.from_texts(…) or counts from CountVectorizer."
             )
         matrix = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         if reset:

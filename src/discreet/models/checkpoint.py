@@ -39,6 +39,7 @@ from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.privacy.budget import BudgetFile
 from discreet.privacy.events import Entry
+from discreet.privacy.guarantee import RESUMED
 from discreet.privacy.ledger import Ledger, new_run
 
 RUN, SPENT, STATE, NEW, LOCK = "run.json", "spent.jsonl", "state.npz", "new", "lock"
@@ -236,7 +237,7 @@ class Checkpoint:
         twice = sum(entry.count for entry in self.spent) - sum(entry.count for entry in plan)
         reasons = []
         if twice > 0:
-            reasons.append(f"interrupted and resumed: {twice} releases were charged a second time")
+            reasons.append(f"{RESUMED}{twice} releases were charged a second time")
         if ledger.file is None:
             reasons.append("the checkpoint was not copied, nor restored from a backup")
         return spent((*elsewhere, *self.spent), delta).epsilon, tuple(reasons)

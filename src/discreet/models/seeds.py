@@ -40,8 +40,7 @@ def seed_table(given: Any, n_topics: int, vocabulary: Sequence[str], *, all_know
         if prior.shape != shape or not ((prior >= 0) & (prior <= MOST_PRIOR)).all():
             raise InputError(
                 f"word_prior must hold weights from 0 to {MOST_PRIOR:g}, one for each of {shape[0]} topics and "
-                f"{shape[1]} words; found shape {prior.shape}, from {prior.min(initial=0):g} to "
-                f"{prior.max(initial=0):g}."
+                f"{shape[1]} words; found shape {prior.shape}."
             )
         return prior
     check_seeds(given, n_topics)

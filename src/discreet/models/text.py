@@ -22,7 +22,7 @@ from discreet.models.promise import open_ledger
 from discreet.models.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
 from discreet.models.vectorizer import PrivateVectorizer, selected_with
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Basis, Guarantee, Unit, rounded_up
+from discreet.privacy.guarantee import RESUMED, Basis, Guarantee, Unit, rounded_up
 from discreet.privacy.ledger import Ledger
 
 SHARE = 0.05
@@ -217,6 +217,6 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
 def _finish(model: Planning, checkpoint: Checkpoint, one: int) -> None:
     times = len(checkpoint.spent) // one
     if times > 1 and model.guarantee_.basis == Basis.PROVEN:
-        again = f"interrupted and resumed: the selection of words was charged {times} times"
+        again = f"{RESUMED}the selection of words was charged {times} times"
         model.guarantee_ = replace(model.guarantee_, reasons=(*model.guarantee_.reasons, again))
     checkpoint.done()

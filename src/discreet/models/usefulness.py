@@ -68,6 +68,9 @@ class Usefulness:
     def verdict(self) -> str:
         return "topics are likely to be useful" if self.useful else "topics are unlikely to be useful"
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def summary(self) -> str:
         """One line for people."""
         return f"{self.verdict}: {self.reason}." + (f" {self.advice}" if self.advice else "")
@@ -187,7 +190,17 @@ def _way_out(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too
         most = (setting.n_units * setting.epsilon / _needed(1, n_topics)) ** (1 / WORD_POWER)
         most = _rounded(min(most, n_words / 2), down=True)
     fewer = f" at most {most:,.0f} words, or" if most >= WORDS_PER_TOPIC * n_topics else ""
+    enough = _topics_that_stand_out(n_words, setting)
+    if 2 <= enough <= n_topics // 2:
+        fewer = f" at most {enough} topics,{fewer or ' or'}"
     return f"Use{fewer} {_larger_epsilon(_needed(n_words, n_topics), setting)}."
+
+
+def _topics_that_stand_out(n_words: int, setting: Setting) -> int:
+    """As many topics as units × ε can show, about; none where that is not known."""
+    if setting.n_units is None:
+        return 0
+    return int(min((setting.n_units * setting.epsilon / _needed(n_words, 1)) ** (1 / TOPIC_POWER), 1e6))
 
 
 def _needed(n_words: int, n_topics: int) -> float:
@@ -202,6 +215,8 @@ def _larger_epsilon(units_times_epsilon: float, setting: Setting) -> str:
         if units_times_epsilon / setting.n_units <= LARGEST_ADVISED:
             return f"epsilon={_rounded(units_times_epsilon / setting.n_units):g}"
     unit = "users" if setting.users else "documents"
+    if setting.n_units is None:
+        return f"more {unit} or a larger epsilon"
     return f"more {unit}: about {_rounded(units_times_epsilon / setting.epsilon):,.0f}"
 
 

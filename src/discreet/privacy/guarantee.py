@@ -98,6 +98,8 @@ _OBSERVERS = {
     Observer.TRAJECTORY: "the final model, every statistic and the topic of every word during training",
     Observer.REPORT: "each report as it arrives at the server",
 }
+RESUMED = "interrupted and resumed: "
+"""How a reason begins that tells what happened in the run. It is no condition."""
 _VACUOUS = 1e-2
 """A group's δ beyond which nothing is promised any more."""
 _UNLIMITED = 20.0  # beyond this ε the factor e^ε exceeds 10^8, and printing it would only look like precision
@@ -188,14 +190,19 @@ class Guarantee:
             return f"none: {'; '.join(self.reasons)}"
         reasons = "; ".join(self.reasons)
         caveat = f" ({reasons})" if reasons else ""
-        if self.basis is Basis.PROVEN and reasons:  # the first, and how many more: the whole text has them all
-            more = len(self.reasons) - 1
-            others = f", and {more} more condition{'s' if more > 1 else ''}" if more else ""
-            caveat = f", if {self.reasons[0]}{others}"
+        if self.basis is Basis.PROVEN:  # the first, and how many more: the whole text has them all
+            conditions, more = self.conditions, len(self.conditions) - 1
+            others = f", and {more} more condition{'s' if more > 1 else ''}" if more > 0 else ""
+            caveat = f", if {conditions[0]}{others}" if conditions else ""
         return (
             f"ε = {rounded_up(self.epsilon)}, δ = {self.delta:g} for {self._whom()} ({self.relation}), "
             f"seen by the {self.observer} observer: {self.basis}{caveat}"
         )
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What a proven guarantee assumes."""
+        return tuple(reason for reason in self.reasons if not reason.startswith(RESUMED))
 
     def _whom(self) -> str:
         return f"one {self.unit}" if self.group == 1 else f"{self.group} {self.unit}s together"
@@ -210,8 +217,10 @@ class Guarantee:
             )
         meaning = self._meaning()
         if self.basis is Basis.PROVEN:
-            assumed = f" It assumes: {reasons}." if reasons else ""
-            return f"Differential privacy, proven. {meaning} What many of them say alike is not hidden.{assumed}"
+            assumed = f" It assumes: {'; '.join(self.conditions)}." if self.conditions else ""
+            happened = "".join(f" The run was {reason}." for reason in self.reasons if reason.startswith(RESUMED))
+            common = f"What many {self.unit}s have in common is not hidden."
+            return f"Differential privacy, proven. {meaning} {common}{assumed}{happened}"
         if self.basis is Basis.CLAIMED:
             return (
                 f"Differential privacy, claimed but not proven. The claim: {meaning} What is missing: {reasons}. "

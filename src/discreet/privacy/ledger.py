@@ -243,9 +243,10 @@ class Ledger:
         if needed >= 1:
             return f"{what} would protect nothing, and the budget is {budget}. Leave it out, or add noise."
         smaller = "Take a smaller delta, or ask" if budget.delta else "Ask"
+        needs = f"δ = {rounded_up(needed, 3)}" if needed > 1.01 * budget.delta else "a little more"
         return (
-            f"{what} would need δ = {rounded_up(needed, 3)} at the budget's ε = {budget.epsilon:g}, but the budget is "
-            f"δ = {budget.delta:g}. {smaller} for a budget with a larger δ."
+            f"{what} is refused: the budget's δ = {budget.delta:g} does not cover it. At ε = {budget.epsilon:g} all "
+            f"charges together would need {needs}. {smaller} for a budget with a larger δ."
         )
 
     def _delta(self, delta: float | None) -> float:
