@@ -77,6 +77,14 @@ def test_a_corpus_that_knows_what_its_words_cost():
     assert corpus.most_frequent(2).vocabulary_cost is None
 
 
+def test_a_choice_of_words_cannot_be_called_a_private_selection():
+    """Before, the eight most frequent of the selected words kept their cost, and the guarantee named no condition."""
+    corpus = PrivateVectorizer(4.0, output="corpus").fit_transform(TEXTS)
+    for one in (corpus, Corpus.from_texts(TEXTS)):
+        with pytest.raises(InputError, match="only PrivateVectorizer does"):
+            one.restrict(WORDS[:2], vocabulary_from="private-selection")
+
+
 def test_the_same_from_a_corpus_and_from_texts():
     builder = CorpusBuilder()
     for text in TEXTS:
