@@ -47,12 +47,32 @@ MISSING += [
     "NULL",
     "\\N",
     "nil",
+    "#NULL!",
+    "#VALUE!",
+    "#REF!",
+    "[null]",
+    "<null>",
+    "<nil>",
+    "<none>",
+    "(none)",
+    "(blank)",
+    "\u200b",
+    "\ufeff",
+    " \u2060 ",
+    "\u200bnan",
 ]
 
 BAD = {
     "float of 2^53": (float(2**53), "2^53"),
     "beyond": (-1e300, "2^53"),
     "float32 of 2^24": (np.float32(2**24), "2^24"),
+    "a float as Python writes it": ("1.2345678901234568e+18", "written as a float"),
+    "as a spreadsheet does": ("1,23457E+18", "written as a float"),
+    "as Java does": ("1.2345678901234568E18", "written as a float"),
+    "a round one": ("1e+18", "written as a float"),
+    "a round one without a sign": ("1e18", "written as a float"),
+    "text of 2^53": ("9007199254740992.0", "written as a float"),
+    "text beyond": ("-1234567890123456800.00", "written as a float"),
     "infinite": (inf, "whole number"),
     "a fraction": (1.5, "whole number"),
     "true": (True, "bool"),
@@ -137,7 +157,8 @@ def test_floats_of_a_column_have_the_precision_of_the_column():
     class Column(list):
         dtype = "Float32"
 
-    for column in (np.array([1, 2, 2**24 + 1], np.float32), pl.Series([1, 2, 2**24], dtype=pl.Float32)):
+    either = [np.array([1, 2, 2**24 + 1], order) for order in ("<f4", ">f4")]
+    for column in (*either, pl.Series([1, 2, 2**24], dtype=pl.Float32)):
         with pytest.raises(InputError, match=r"row 2 .*2\^24"):
             check_groups(column, bare())
     with pytest.raises(InputError, match=r"row 2 .*2\^24"):
@@ -155,6 +176,11 @@ def test_a_float32_column_of_parquet(tmp_path):
 
 SAME = [
     (["ann", " ann", "ann\t"], 1),
+    (["ann", "ann\u200b", "\ufeff ann"], 1),
+    (["e\u2060\u0301", "é"], 1),
+    (["9007199254740991.0", "9007199254740990.0"], 2),
+    (["1234567890123456789", "1234567890123456800"], 2),
+    (["12345e67", "1234567e"], 2),
     (["é", unicodedata.normalize("NFD", "é")], 1),
     ([1, 1.0, np.int64(1), np.float32(1)], 1),
     (["Ann", "ann"], 2),

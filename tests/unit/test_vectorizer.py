@@ -31,7 +31,7 @@ from discreet import (
     WouldLeak,
 )
 from discreet.corpus import CorpusBuilder
-from discreet.models.private_input import UNKNOWN_WORDS, VocabularyCost
+from discreet.models.private_input import SAME_UNITS, UNKNOWN_WORDS, VocabularyCost, check_vocabulary
 from discreet.models.text import fit_text
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy import Basis, Unit
@@ -75,6 +75,14 @@ def test_a_corpus_that_knows_what_its_words_cost():
     for again in (corpus.restrict(WORDS[:2]), corpus.restrict(WORDS[:2], vocabulary_from="public")):
         assert (again.vocabulary_from, again.vocabulary_cost) == ("unknown", corpus.vocabulary_cost)
     assert corpus.most_frequent(2).vocabulary_cost is None
+
+
+def test_a_choice_of_words_cannot_be_called_a_private_selection():
+    """Before, the eight most frequent of the selected words kept their cost, and the guarantee named no condition."""
+    corpus = PrivateVectorizer(4.0, output="corpus").fit_transform(TEXTS)
+    for one in (corpus, Corpus.from_texts(TEXTS)):
+        with pytest.raises(InputError, match="only PrivateVectorizer does"):
+            one.restrict(WORDS[:2], vocabulary_from="private-selection")
 
 
 def test_the_same_from_a_corpus_and_from_texts():
@@ -351,8 +359,9 @@ def test_cross_validation_loses_no_charge():
     found = cross_validate(model(), PrivateVectorizer(1.0).fit_transform(TEXTS), cv=2, return_estimator=True)
     for fitted in found["estimator"]:
         assert [e.label for e in fitted.ledger_.entries].count("vocabulary") == 1
-        (reason,) = fitted.guarantee_.reasons
-        assert reason.startswith("only this one of 2 private fits")
+        only, units = fitted.guarantee_.reasons
+        assert only.startswith("only this one of 2 private fits")
+        assert units == SAME_UNITS.format(unit="document")  # half of them: nobody looks whether they are the same
 
 
 @hopeless
@@ -419,6 +428,44 @@ def test_words_of_another_unit_are_refused():
 
 
 @hopeless
+def test_words_selected_on_sentences_are_a_condition_for_documents():
+    """A document of 300 sentences can push a word into the list alone, and is still one document of the model."""
+    sentences = [sentence for text in TEXTS for sentence in text.split(", ")]
+    corpus = PrivateVectorizer(1.0, output="corpus").fit(sentences).to_corpus(TEXTS)
+    assert model().fit(corpus).guarantee_.reasons[-1] == SAME_UNITS.format(unit="document")
+    assert check_vocabulary(corpus.restrict(WORDS[:4])) == (UNKNOWN_WORDS, SAME_UNITS.format(unit="document"))
+
+
+@pytest.mark.parametrize("output", ["matrix", "corpus"])
+def test_words_selected_for_sessions_are_a_condition_for_people(output):
+    vectorizer = PrivateVectorizer(4.0, output=output)
+    given = vectorizer.fit_transform(TEXTS, groups=[f"session {i}" for i in range(400)])
+    corpus = given if output == "corpus" else given.to_corpus()
+    assert check_vocabulary(corpus) == ()
+    assert check_vocabulary(corpus, USERS) == (SAME_UNITS.format(unit="user"),)
+    assert check_vocabulary(vectorizer.to_corpus(TEXTS, groups=USERS)) == (SAME_UNITS.format(unit="user"),)
+
+
+def test_the_same_units_are_no_condition():
+    other_names = [f"{user}@example.org" for user in USERS]
+    for users, same in ((None, None), (USERS, other_names)):
+        vectorizer = PrivateVectorizer(4.0, output="corpus")
+        corpora = [vectorizer.fit_transform(TEXTS, groups=users), vectorizer.to_corpus(TEXTS, groups=same)]
+        corpora.append(vectorizer.to_corpus(Corpus.from_texts(TEXTS, groups=users)))
+        for corpus in corpora:
+            assert check_vocabulary(corpus) == check_vocabulary(corpus, users) == ()
+        (part,) = check_vocabulary(corpora[0][:300])  # a part of them may be trained on: it is no error
+        assert part == SAME_UNITS.format(unit="document" if users is None else "user")
+
+
+def test_what_tells_the_units_cannot_be_computed_elsewhere(monkeypatch):
+    """A pickled vectorizer may be published: without a secret, trying all numbers of documents would find theirs."""
+    corpus = PrivateVectorizer(4.0, output="corpus").fit_transform(TEXTS)
+    monkeypatch.setattr("discreet.models.private_input._SECRET", b"of another process")
+    assert check_vocabulary(corpus) == (SAME_UNITS.format(unit="document"),)
+
+
+@hopeless
 def test_a_seed_anywhere_promises_nothing():
     corpus = PrivateVectorizer(1.0, output="corpus", random_state=1).fit_transform(TEXTS)
     assert model().fit(corpus).guarantee_.basis is Basis.NONE
@@ -447,6 +494,7 @@ def test_text_to_topics_in_one_step(name, users):
     corpus = builder.build()
     heard: list[int] = []
     fitted = fit_text(model(epsilon=8.0), corpus, share=0.2, told=heard.append)
+    assert not any("when the words were selected" in reason for reason in fitted.guarantee_.reasons)
     assert heard == [len(fitted._vocabulary)]
     assert set(fitted._vocabulary) <= set(WORDS)
     assert fitted.guarantee_.unit is (Unit.USER if users else Unit.DOCUMENT)

@@ -163,8 +163,13 @@ class Corpus:
         counts. And a public list makes public words only of a corpus that has all words of its text, or public ones:
         where words were left out before, which of the list are left depends on all documents, and the words are
         ``unknown``. A guarantee then assumes that they are public, and says so. Words selected privately keep their
-        cost.
+        cost, but a choice among them is not a private selection: only ``PrivateVectorizer`` makes one.
         """
+        if vocabulary_from == "private-selection":
+            raise InputError(
+                "restrict cannot make a private selection: only PrivateVectorizer does (its to_corpus). Say "
+                'vocabulary_from="public" if the list was known without the text, or leave it out.'
+            )
         vocabulary = tuple(vocabulary)
         column = {word: i for i, word in enumerate(vocabulary)}
         new_index = np.array([column.get(word, -1) for word in self.vocabulary], dtype=np.int32)
@@ -182,7 +187,7 @@ class Corpus:
             self.collections,
             self.labels,
             vocabulary_from=told,
-            vocabulary_cost=self.vocabulary_cost if told in ("private-selection", "unknown") else None,
+            vocabulary_cost=self.vocabulary_cost if told == "unknown" else None,
             tokenizer=self.tokenizer,
         )
 

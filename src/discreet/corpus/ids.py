@@ -8,6 +8,7 @@ readers make of it, and so is what may have merged two users before it came here
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Set, Sized
 from numbers import Integral
@@ -23,7 +24,8 @@ LONGEST_ID = 1_000
 
 MISSING = frozenset(
     {"", "nan", "-nan", "none", "null", "(null)", "nil", "na", "<na>", "n/a", "#n/a", "#na", "#n/a n/a", "nat"}
-    | {"\\n", "undefined", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
+    | {"\\n", "undefined", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan", "#null!", "#value!", "#ref!"}
+    | {"[null]", "<null>", "<nil>", "<none>", "(none)", "(blank)"}
 )
 """What pandas, numpy, spreadsheets, databases and programs write where there is no value, in small letters.
 
@@ -32,6 +34,9 @@ Names that people give to nobody in particular (``unknown``, ``anonymous``, ``[d
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")  # of pandas and numpy, without importing them
 _WHOLE_BITS = {"float16": 11, "halffloat": 11, "float32": 24, "float": 24}
 """Floats hold each whole number below 2 to this power; others below 2^53. (``float`` is Arrow's name of 32 bits.)"""
+_WHOLE_FLOAT = re.compile(r"([+-]?\d+)[.,]0*")
+_EXPONENT = re.compile(r"[+-]?(\d+[.,]\d*e[+-]?\d+|\d+e\+\d+|\de\d\d)", re.IGNORECASE)
+"""How programs write floats. Other digits with an ``e``, such as ``1234e567``, are more often a hash than a number."""
 
 
 def is_missing(value: Any) -> bool:
@@ -54,7 +59,7 @@ class IdReader:
         self._spelled: dict[str, str | int] = {}
 
     def __call__(self, value: Any) -> str | int:
-        """The id: a string without surrounding blanks and in Unicode's composed form (NFC), or a whole number."""
+        """The id: a whole number, or a string in Unicode's composed form (NFC) without outer blanks."""
         plain = type(value) is str or type(value) is int
         if plain and (known := self._read.get(value)) is not None:
             return known
@@ -70,13 +75,15 @@ class IdReader:
 
     def _parsed(self, value: Any) -> str | int:
         if isinstance(value, str):
-            one = unicodedata.normalize("NFC", value).strip()
+            visible = "".join(c for c in value if unicodedata.category(c) != "Cf")  # no zero-width characters
+            one = unicodedata.normalize("NFC", visible).strip()
             if one.casefold() in MISSING:
                 raise _missing(repr(one))
             if len(value) > LONGEST_ID:
                 raise InputError(
                     f"a user id (group) has {len(value):,} characters. Is this the column of text? Name another."
                 )
+            _check_spelled_float(one)
             return one
         if is_missing(value):
             raise _missing("nan" if isinstance(value, float | np.floating) else str(value))
@@ -110,8 +117,9 @@ def user_ids(given: Any) -> AnyArray:
     masked = isinstance(given, np.ma.MaskedArray)
     if isinstance(given, np.ndarray) and given.dtype.kind in "iu" and not masked:
         return given.copy()
-    bits = _WHOLE_BITS.get(str(getattr(given, "dtype", "")).lower().removesuffix("[pyarrow]"), 53)
-    read = IdReader(bits)
+    dtype = getattr(given, "dtype", "")
+    name = dtype.name if isinstance(dtype, np.dtype) else str(dtype).lower().removesuffix("[pyarrow]")
+    read = IdReader(_WHOLE_BITS.get(name, 53))
     ids: list[str | int] = []
     for row, value in enumerate(given.tolist() if isinstance(given, np.ndarray) and not masked else given):
         try:
@@ -128,6 +136,16 @@ def id_array(ids: list[str | int]) -> AnyArray:
     out = np.empty(len(ids), object)
     out[:] = ids
     return out
+
+
+def _check_spelled_float(one: str) -> None:
+    """Refuse text that was a float before it was written: its digits may be those of several users."""
+    whole = _WHOLE_FLOAT.fullmatch(one)
+    if _EXPONENT.fullmatch(one) or (whole and abs(int(whole[1])) >= 2**53):
+        raise InputError(
+            "a user id (group) was written as a float too large to keep all digits, so two users get the same number. "
+            "Read the ids as integers or as strings where they are still whole, and write them again."
+        )
 
 
 def _missing(found: str) -> InputError:

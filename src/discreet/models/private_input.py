@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,10 @@ from discreet.privacy.ledger import Ledger
 PUBLIC_WORDS = "the word list is public"
 UNKNOWN_WORDS = "the word list is public (where it comes from is not known)"
 """Conditions of a guarantee: that a list is public only its owner can know."""
+SAME_UNITS = "each {unit} of this fit was one {unit}, or none, when the words were selected"
+"""Condition where the words were selected on other documents, or for other users: sentences may have been the units."""
+_SECRET = os.urandom(32)
+"""Of this process. A pickled vectorizer may be published, so its digest must not tell the number of documents."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class VocabularyCost:
     entries: tuple[Entry, ...]
     ledger: Ledger
     seeded: bool
+    units: str = ""
+    """`digest_of_units` of the documents that the words were selected on. Empty: not known, and equal to none."""
 
     def owed(self, ledger: Ledger) -> tuple[Entry, ...]:
         """What ``ledger`` has not been charged: nothing if it is the one of the selection, in memory or on disk."""
@@ -53,8 +61,17 @@ def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
     return cost
 
 
-def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
-    """Refuse words that were read from the private text; what must be assumed of the others."""
+def digest_of_units(n_documents: int, groups: IntArray | None) -> str:
+    """Tells whether two fits of one process have the same units: documents, or users as `check_groups` numbers them."""
+    users = b"" if groups is None else groups.tobytes()
+    return hashlib.blake2b(f"{n_documents} {groups is None} ".encode() + users, key=_SECRET).hexdigest()
+
+
+def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
+    """Refuse words that were read from the private text; what must be assumed of the others.
+
+    ``groups`` are those of the fit; by default the corpus's own.
+    """
     if corpus.vocabulary_from == "text":  # [public]
         instead = "read the text with a public word list (vocabulary=), or select words privately (PrivateVectorizer)"
         if corpus.all_words:
@@ -65,11 +82,23 @@ def check_vocabulary(corpus: Corpus) -> tuple[str, ...]:
         )
     if corpus.vocabulary_from == "public":
         return (PUBLIC_WORDS,)
+    other_units = _other_units(corpus, groups)
     if corpus.vocabulary_from == "unknown":
-        return (UNKNOWN_WORDS,)
+        return (UNKNOWN_WORDS, *other_units)
     if corpus.vocabulary_from == "private-selection" and corpus.vocabulary_cost is None:
         return ("the vocabulary was selected privately, and what that cost is not part of these numbers",)
-    return ()
+    return other_units
+
+
+def _other_units(corpus: Corpus, given: Any) -> tuple[str, ...]:
+    """The condition that [same-unit] needs if the words were not selected on the units of this fit."""
+    cost = corpus.vocabulary_cost
+    if not isinstance(cost, VocabularyCost):
+        return ()
+    groups = check_groups(given, corpus)
+    if cost.units == digest_of_units(corpus.n_documents, groups):
+        return ()
+    return (SAME_UNITS.format(unit=Unit.DOCUMENT if groups is None else Unit.USER),)
 
 
 def check_groups(given: Any, corpus: Corpus) -> IntArray | None:

@@ -26,7 +26,7 @@ from discreet.models.bounds import DELTA, EPSILON
 from discreet.models.loop import Bar
 from discreet.models.notebook import ShowsGuarantee
 from discreet.models.own_ledger import GuaranteeOfFit
-from discreet.models.private_input import VocabularyCost, check_groups, checked_ids
+from discreet.models.private_input import VocabularyCost, check_groups, checked_ids, digest_of_units
 from discreet.models.promise import open_ledger, proven
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit, rounded_up
@@ -182,7 +182,8 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         found = selected.words[: self.max_words]
         self.ledger_ = ledger
         self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
-        self._cost = VocabularyCost(plan.entries, ledger, key.seeded)
+        units = digest_of_units(corpus.n_documents, users)
+        self._cost = VocabularyCost(plan.entries, ledger, key.seeded, units)
         self.vocabulary_ = {word: i for i, word in enumerate(sorted(corpus.vocabulary[i] for i in found))}  # [order]
         if not self.vocabulary_:
             raise InputError(
