@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -453,6 +454,17 @@ def test_a_folder_that_cannot_be_removed_costs_no_result(tmp_path):
         fitted = model(tmp_path / "c", callbacks=[leave_something]).fit(CORPUS)
     assert fitted.release().guarantee.epsilon < 4.0
     assert not (tmp_path / "c" / "run.json").exists()
+
+
+def test_a_full_disk_is_named_with_its_folder(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(InputError, match=r"the checkpoint in .* cannot be written: No space left.*stays charged"):
+        model(tmp_path / "c").fit(CORPUS)
+    monkeypatch.undo()
+    assert model(tmp_path / "c").fit(CORPUS).guarantee_.epsilon > 4.0  # what was charged is known
 
 
 def test_the_checkpoint_stays_until_the_result_is_safe(tmp_path):

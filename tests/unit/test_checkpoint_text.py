@@ -107,6 +107,7 @@ def test_released_words_are_reused_at_no_cost(tmp_path, monkeypatch, on_disk):
     assert count(entries, "topic counts") == 8 + 4
     assert done.guarantee_.epsilon == pytest.approx(accounting.spent(entries, 1e-6).epsilon)
     assert "4 releases were charged a second time" in " ".join(done.guarantee_.reasons)
+    assert "when the words were selected" not in " ".join(done.guarantee_.reasons)  # the same documents
     assert not (tmp_path / "c").exists()
 
 

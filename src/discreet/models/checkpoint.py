@@ -271,11 +271,17 @@ class Checkpoint:
         self._replace(name, lambda file: file.write(content))
 
     def _replace(self, name: str, fill: Callable[[IO[bytes]], object]) -> None:
-        with open(self.folder / NEW, "wb", opener=_private) as file:
-            fill(file)
-            file.flush()
-            os.fsync(file.fileno())
-        (self.folder / NEW).replace(self.folder / name)
+        try:
+            with open(self.folder / NEW, "wb", opener=_private) as file:
+                fill(file)
+                file.flush()
+                os.fsync(file.fileno())
+            (self.folder / NEW).replace(self.folder / name)
+        except OSError as error:
+            raise InputError(
+                f"the checkpoint in {self.folder} cannot be written: {error.strerror or error}. Make room and fit "
+                "again with the same folder; what has been charged stays charged."
+            ) from None
         sync_folder(self.folder)
 
 

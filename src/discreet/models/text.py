@@ -17,7 +17,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.models import self_test
 from discreet.models.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
 from discreet.models.pause import Paused, finishing
-from discreet.models.private_input import VocabularyCost, check_groups
+from discreet.models.private_input import VocabularyCost, check_groups, digest_of_units
 from discreet.models.promise import open_ledger
 from discreet.models.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
 from discreet.models.vectorizer import PrivateVectorizer, selected_with
@@ -199,7 +199,8 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
     if kept.exists():
         found = json.loads(kept.read_bytes())
         checkpoint.check_stands_on(found["stands_on"])
-        return selected_with(VocabularyCost(before, ledger, key.seeded), corpus.restrict(found["words"]))
+        units = digest_of_units(corpus.n_documents, check_groups(None, corpus))
+        return selected_with(VocabularyCost(before, ledger, key.seeded, units), corpus.restrict(found["words"]))
     with finishing("selection of words") as asked:
         try:
             selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note, run=checkpoint.id)

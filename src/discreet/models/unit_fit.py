@@ -33,7 +33,7 @@ class UnitFit:
 
     def __init__(self, model: Any, corpus: Corpus, groups: Any) -> None:
         self._model, self._corpus = model, corpus
-        self._assumptions = check_vocabulary(corpus)
+        self._assumptions = check_vocabulary(corpus, groups)
         self.groups = check_groups(groups, corpus)
         self.unit = Unit.DOCUMENT if self.groups is None else Unit.USER
         self.ledger = open_ledger(model, self.unit)
