@@ -173,7 +173,7 @@ def test_a_refused_document_leaves_no_trace():
     [
         ([], {}, "no document was added"),
         (["", "of the"], {}, "no word was found in 2 documents .* but stop words"),
-        (["a 1 2"], {}, "no word was found in 1 documents"),
+        (["a 1 2"], {}, "no word was found in 1 document "),
         (["cat"], {"max_words": 0}, "max_words must be a whole number"),
         (["cat"], {"max_words": 1.5}, "max_words must be a whole number"),
         (["cat"], {"max_words": 2, "vocabulary": ["cat"]}, "both given"),
