@@ -256,7 +256,7 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path):
         assert folder.exists()
     finished(script)
     rounds = [sum(e.count for e in charge.entries if e.label == "topic counts") for charge in budget.charges()]
-    assert set(rounds) == {20}
+    assert set(rounds) <= {0, 20}  # 0: killed between two stages, it went on where it was
     assert 160 <= sum(rounds) <= 160 + 2 * 20  # a kill between two stages repeats nothing
     assert not folder.exists()
 

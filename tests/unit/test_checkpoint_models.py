@@ -231,6 +231,6 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path, name):
         assert folder.exists()
     finished(script)
     stages = [rounds(charge.entries) for charge in budget.charges()]
-    assert set(stages) == {20}
+    assert set(stages) <= {0, 20}  # 0: killed between two stages, it went on where it was
     assert 80 < sum(stages) <= 80 + 2 * 20  # a kill between two stages repeats nothing
     assert not folder.exists()
