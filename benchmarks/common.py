@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet import LDA, DataNotFound
 from discreet.corpus import Corpus, load
-from discreet.models.loop import Callback
+from discreet.training.loop import Callback
 
 VERDICTS: list[bool] = []
 """Of this run, in order."""

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.common import arxiv, best_of_each, corpora, every, line, uci_split, verdict
 from discreet import Corpus
 from discreet._random import Key
-from discreet.engines.threads import ThreadEngine
+from discreet.engines.threads.sweeps import ThreadEngine
 
 TOPICS = 50, 100, 200, 300, 400, 500, 700, 1000
 SWEEPS = 5, 50

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.common import best, machine, seconds, verdict
 from discreet._random import Key
-from discreet.kernels.noise_tables import gaussian_table, laplace_table
+from discreet.kernels.noise.tables import gaussian_table, laplace_table
 from discreet.mechanisms.noise import add_discrete_gaussian, add_discrete_laplace
 
 SCALES = (10.0, 100.0, 1000.0, 2000.0, 10_000.0)

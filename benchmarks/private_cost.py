@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.common import arxiv, corpora, every, fastest_steps, line, verdict
 from discreet import LDA, HybridLDA, PrivateLDA
 from discreet.corpus import Corpus, load
-from discreet.models.loop import Callback
 from discreet.privacy import accounting, calibrate
+from discreet.training.loop import Callback
 
 WANTED = 1.15
 

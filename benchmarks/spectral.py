@@ -33,7 +33,7 @@ def public(corpus: Corpus) -> Corpus:
 
 
 def fit(corpus: Corpus, n_topics: int, epsilon: float | None, results: Connection) -> None:
-    from discreet.models.spectral import SpectralLDA
+    from discreet.models.spectral.model import SpectralLDA
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of topics that noise hides

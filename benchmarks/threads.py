@@ -26,8 +26,8 @@ from benchmarks.common import arxiv, best, corpora, every, line, seconds, skip, 
 from discreet import Corpus
 from discreet._random import Key
 from discreet._types import FloatArray
-from discreet.engines.threads import ThreadEngine
-from discreet.engines.workers import shares
+from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines.threads.workers import shares
 
 K = 50
 BURN_IN = 20

@@ -9,8 +9,8 @@ neither verdict is wrong. A false alarm is a warning at useful topics, a silent 
 *Before* is the warning that stood here until 2026-11: the noise of an average cell against its count, guessed before
 the rounds. *After* is `usefulness_`. Wanted: no false alarm and no silent failure after.
 
-The result stands in docs/results/usefulness.md. The thresholds of ``models/usefulness.py`` were chosen on 137 cells of
-the same sets, most of these among them (one run each): this is no independent test of them.
+The result stands in docs/results/usefulness.md. The thresholds of ``evaluation/usefulness.py`` were chosen on 137 cells
+of the same sets, most of these among them (one run each): this is no independent test of them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from benchmarks.common import verdict
 from discreet import LDA, PrivateLDA
 from discreet.corpus import Corpus, load
 from discreet.evaluation import completion_perplexity
-from discreet.models import private
-from discreet.models.private_rounds import Rounds
-from discreet.models.text import fit_text
+from discreet.models.fit_text import fit_text
+from discreet.models.private import model as private
+from discreet.models.private.rounds import Rounds
 
 
 class Cell(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.models import own_ledger
+from discreet.training import own_ledger
 
 
 @pytest.fixture(autouse=True)

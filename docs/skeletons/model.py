@@ -18,11 +18,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from discreet._random import Key
-from discreet.engines.threads import MAX_TOPICS, ThreadEngine
+from discreet.engines.threads.sweeps import MAX_TOPICS, ThreadEngine
 from discreet.models.base import TopicModel
 from discreet.models.lda import broadcast_alpha, check_sizes
-from discreet.models.loop import Measures, run_sweeps
 from discreet.privacy import SEEDED, Guarantee
+from discreet.training.loop import Measures, run_sweeps
 
 ROUNDED = "counts are rounded, not noised, so one document more can still be seen"
 

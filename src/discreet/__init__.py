@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus as Corpus
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
-    from discreet.models.hybrid import HybridLDA as HybridLDA
+    from discreet.models.hybrid.model import HybridLDA as HybridLDA
     from discreet.models.laplace import LaplaceLDA as LaplaceLDA
     from discreet.models.lda import LDA as LDA
     from discreet.models.monitor import InherentPrivacyMonitor as InherentPrivacyMonitor
-    from discreet.models.private import PrivateLDA as PrivateLDA
-    from discreet.models.release import Release as Release
-    from discreet.models.spectral import SpectralLDA as SpectralLDA
-    from discreet.models.subsampled import SubsampledLDA as SubsampledLDA
-    from discreet.models.variational import VariationalLDA as VariationalLDA
+    from discreet.models.private.model import PrivateLDA as PrivateLDA
+    from discreet.models.spectral.model import SpectralLDA as SpectralLDA
+    from discreet.models.subsampled.model import SubsampledLDA as SubsampledLDA
+    from discreet.models.variational.model import VariationalLDA as VariationalLDA
     from discreet.models.vectorizer import PrivateVectorizer as PrivateVectorizer
     from discreet.privacy import Budget as Budget
     from discreet.privacy import Guarantee as Guarantee
     from discreet.privacy import Ledger as Ledger
     from discreet.privacy.budget import BudgetFile as BudgetFile
+    from discreet.release.release import Release as Release
 
     __version__: str
 
@@ -69,18 +69,18 @@ _HOMES = {
     "DataNotFound": "discreet._errors",
     "DiscreetError": "discreet._errors",
     "Guarantee": "discreet.privacy",
-    "HybridLDA": "discreet.models.hybrid",
+    "HybridLDA": "discreet.models.hybrid.model",
     "InherentPrivacyMonitor": "discreet.models.monitor",
     "InputError": "discreet._errors",
     "LaplaceLDA": "discreet.models.laplace",
     "Ledger": "discreet.privacy",
-    "PrivateLDA": "discreet.models.private",
+    "PrivateLDA": "discreet.models.private.model",
     "PrivateVectorizer": "discreet.models.vectorizer",
-    "Release": "discreet.models.release",
+    "Release": "discreet.release.release",
     "ReleaseError": "discreet._errors",
-    "SpectralLDA": "discreet.models.spectral",
-    "SubsampledLDA": "discreet.models.subsampled",
-    "VariationalLDA": "discreet.models.variational",
+    "SpectralLDA": "discreet.models.spectral.model",
+    "SubsampledLDA": "discreet.models.subsampled.model",
+    "VariationalLDA": "discreet.models.variational.model",
     "WouldLeak": "discreet._errors",
     "read": "discreet.corpus",
 }

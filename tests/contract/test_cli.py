@@ -23,10 +23,10 @@ import pytest
 from command import Run
 
 from discreet.cli.wording import in_options
-from discreet.models import release_folder
-from discreet.models.release import Release
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
+from discreet.release import folder as release_folder
+from discreet.release.release import Release
 
 COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["evaluate"], ["data"], ["data", "ls"])
 
@@ -471,7 +471,8 @@ def test_a_private_fit_that_is_stopped_goes_on_from_its_checkpoint(here: Path, r
 
 
 def test_selected_words_are_kept_by_a_checkpoint(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.models import private, vectorizer
+    from discreet.models import vectorizer
+    from discreet.models.private import model as private
 
     many(here)
     file = BudgetFile.create(here / "mails.budget", 8, 1e-6)
@@ -583,7 +584,7 @@ def disk(here: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up_while_training(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
-    from discreet.models.unit_fit import UnitFit
+    from discreet.training.private_fit import UnitFit
 
     words(here)
     real = UnitFit.end

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from command import Run
 
 from discreet.corpus import lda_corpus
-from discreet.models.release import Release
 from discreet.privacy import EXACT_COUNTS, Guarantee
+from discreet.release.release import Release
 
 
 def test_a_huge_row_of_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

@@ -26,7 +26,7 @@ from discreet.cli import main
 from discreet.cli.app import app
 from discreet.corpus import installed, lda_corpus
 from discreet.evaluation import match_topics
-from discreet.models import own_ledger
+from discreet.training import own_ledger
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

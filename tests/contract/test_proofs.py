@@ -29,46 +29,48 @@ class Proof(NamedTuple):
 
 
 PRIVATE = (
-    "models/private.py",
-    "models/private_rounds.py",
-    "models/payment.py",
-    "models/private_input.py",
-    "engines/rounds.py",
-    "engines/sums.py",
-    "kernels/contributions.py",
-    "kernels/residuals.py",
+    "models/private/model.py",
+    "models/private/rounds.py",
+    "training/payment.py",
+    "training/inputs.py",
+    "engines/threads/units.py",
+    "engines/threads/sums.py",
+    "kernels/sums/contributions.py",
+    "kernels/sums/residuals.py",
     "mechanisms/release.py",
 )
 SPECTRAL = (
-    "models/spectral.py",
-    "models/spectral_private.py",
-    "models/spectral_replaced.py",
-    "models/spectral_unbiased.py",
-    "models/private_input.py",
-    "engines/moments.py",
-    "kernels/moments.py",
-    "kernels/triples.py",
+    "models/spectral/model.py",
+    "models/spectral/private.py",
+    "models/spectral/published/replaced.py",
+    "models/spectral/unbiased.py",
+    "training/inputs.py",
+    "engines/threads/moments.py",
+    "kernels/sums/moments.py",
+    "kernels/sums/triples.py",
     "mechanisms/release.py",
 )
 VARIATIONAL = (
-    "models/variational.py",
-    "models/variational_rounds.py",
-    "engines/variational.py",
-    "kernels/variational.py",
+    "models/variational/model.py",
+    "models/variational/rounds.py",
+    "engines/threads/variational.py",
+    "kernels/sums/variational.py",
 )
 PROOFS = {
-    "models/private": Proof(PRIVATE, named=("models/unit_fit.py", "models/checkpoint.py"), least=12),
-    "models/spectral": Proof(SPECTRAL, least=12),
-    "models/variational": Proof(VARIATIONAL),
-    "models/subsampled": Proof(("models/subsampled.py", "models/subsampled_rounds.py", "engines/kept.py")),
-    "models/hybrid": Proof(
-        ("models/hybrid.py", "models/hybrid_plan.py", "kernels/sweep64.py"),
-        ("models/private_input.py", "mechanisms/release.py"),
-        ("engines/threads.py",),
+    "models/private/proof.md": Proof(PRIVATE, named=("training/private_fit.py", "training/checkpoint.py"), least=12),
+    "models/spectral/proof.md": Proof(SPECTRAL, least=12),
+    "models/variational/proof.md": Proof(VARIATIONAL),
+    "models/subsampled/proof.md": Proof(
+        ("models/subsampled/model.py", "models/subsampled/rounds.py", "engines/threads/kept.py")
+    ),
+    "models/hybrid/proof.md": Proof(
+        ("models/hybrid/model.py", "models/hybrid/plan.py", "kernels/sweeps/exact.py"),
+        ("training/inputs.py", "mechanisms/release.py"),
+        ("engines/threads/sweeps.py",),
         least=20,
     ),
-    "mechanisms/vocabulary": Proof(
-        ("mechanisms/vocabulary.py", "kernels/vocabulary.py", "models/vectorizer.py"), least=11
+    "mechanisms/vocabulary.proof.md": Proof(
+        ("mechanisms/vocabulary.py", "kernels/sums/word_weights.py", "models/vectorizer.py"), least=11
     ),
 }
 
@@ -84,7 +86,7 @@ def tags(names: tuple[str, ...]) -> Counter[str]:
 @pytest.mark.parametrize("name", PROOFS)
 def test_each_tag_of_a_proof_is_one_line_of_the_code(name):
     proof = PROOFS[name]
-    claimed = set(re.findall(r"`\[([a-z-]+)\]`", text(f"{name}.proof.md"))) - {"tag"}  # the word itself
+    claimed = set(re.findall(r"`\[([a-z-]+)\]`", text(name))) - {"tag"}  # the word itself
     own = tags(proof.own)
     there = own + tags(proof.shared)
     assert len(claimed) >= proof.least
@@ -96,12 +98,12 @@ def test_each_tag_of_a_proof_is_one_line_of_the_code(name):
 def test_the_files_that_are_proved_are_named(name):
     proof = PROOFS[name]
     for path in (*proof.own, *proof.named):
-        assert Path(path).name in text(f"{name}.proof.md")
+        assert f"`{path}`" in text(name)
 
 
 def test_every_proof_is_looked_at():
-    found = {path.relative_to(HOME).as_posix().removesuffix(".proof.md") for path in HOME.rglob("*.proof.md")}
-    assert found == {*PROOFS, "privacy/accounting"}
+    found = {path.relative_to(HOME).as_posix() for path in HOME.rglob("*proof.md")}
+    assert found == {*PROOFS, "privacy/accounting.proof.md"}
 
 
 def test_every_tag_is_proved():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet import HybridLDA, PrivateLDA, PrivateVectorizer, SpectralLDA, SubsampledLDA, VariationalLDA
-from discreet.models import self_test
+from discreet.training import self_test
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -28,7 +28,10 @@ from test_sweep_exact import Draw
 from discreet import LDA, Corpus, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._errors import DiscreetError
 from discreet.corpus import lda_corpus
-from discreet.models import private_rounds, spectral_private, subsampled_rounds, variational_rounds
+from discreet.models.private import rounds as private_rounds
+from discreet.models.spectral import private as spectral_private
+from discreet.models.subsampled import rounds as subsampled_rounds
+from discreet.models.variational import rounds as variational_rounds
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.ledger import Ledger
 

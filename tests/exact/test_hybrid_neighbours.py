@@ -24,11 +24,11 @@ from neighbours import Run, faults_of_flow, recorded
 from discreet._errors import Overdrawn
 from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
-from discreet.engines.threads import ThreadEngine
+from discreet.engines.threads.sweeps import ThreadEngine
 from discreet.mechanisms.release import release_sum
-from discreet.models import hybrid
-from discreet.models.hybrid import HybridLDA
-from discreet.models.hybrid_plan import inaccuracy
+from discreet.models.hybrid import model as hybrid
+from discreet.models.hybrid.model import HybridLDA
+from discreet.models.hybrid.plan import inaccuracy
 from discreet.privacy.events import DiscreteLaplacePair
 from discreet.privacy.ledger import Ledger, Reservation
 

@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discreet.corpus import Corpus, lda_corpus
-from discreet.engines.moments import MomentEngine
-from discreet.kernels import moments, triples
-from discreet.kernels.moments import LARGEST_CLIP, n_triples
-from discreet.kernels.triples import padded_table, triple_mask
-from discreet.models.tensor import unique_places
+from discreet.engines.threads.moments import MomentEngine
+from discreet.kernels.sums import moments, triples
+from discreet.kernels.sums.moments import LARGEST_CLIP, n_triples
+from discreet.kernels.sums.triples import padded_table, triple_mask
+from discreet.models.spectral.tensor import unique_places
 
 N_WORDS = 9
 
@@ -140,7 +140,7 @@ def test_compiled_kernels_are_their_python_bodies(monkeypatch):
         )
 
     compiled = all_of_them()
-    from discreet.engines import moments as engine_module
+    from discreet.engines.threads import moments as engine_module
 
     as_python(monkeypatch, engine_module)
     for a, b in zip(compiled, all_of_them(), strict=True):

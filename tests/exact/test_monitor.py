@@ -11,7 +11,7 @@ import pytest
 
 from discreet import LDA, Guarantee, InherentPrivacyMonitor, InputError, PrivateLDA, WouldLeak
 from discreet.corpus import lda_corpus
-from discreet.kernels.inherent import add_draw_losses
+from discreet.kernels.measures.inherent import add_draw_losses
 from discreet.privacy.inherent import inherent_estimate
 
 ALPHA, BETA = 0.3, 0.05

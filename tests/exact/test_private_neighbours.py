@@ -40,10 +40,11 @@ from neighbours import (
 )
 
 from discreet.corpus import Corpus
-from discreet.engines import rounds
-from discreet.engines.rounds import RoundEngine
-from discreet.models import private, private_rounds
-from discreet.models.private import PrivateLDA
+from discreet.engines.threads import units as rounds
+from discreet.engines.threads.units import RoundEngine
+from discreet.models.private import model as private
+from discreet.models.private import rounds as private_rounds
+from discreet.models.private.model import PrivateLDA
 from discreet.privacy import Unit
 
 BEFORE = 2

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
-from discreet.kernels.sequential import sweep_sequential
+from discreet.kernels.sweeps.sequential import sweep_sequential
 
 SWEEP = np.uint32(Purpose.SWEEP)
 

@@ -13,11 +13,12 @@ import pytest
 from neighbours import Run, faults_of_flow, is_too_long, levels, recorded, used
 
 from discreet.corpus import Corpus, lda_corpus
-from discreet.engines.moments import MomentEngine
-from discreet.kernels.moments import LARGEST_CLIP
-from discreet.models import spectral, spectral_private
-from discreet.models.spectral import SpectralLDA
-from discreet.models.spectral_private import PrivateMoments, symmetric
+from discreet.engines.threads.moments import MomentEngine
+from discreet.kernels.sums.moments import LARGEST_CLIP
+from discreet.models.spectral import model as spectral
+from discreet.models.spectral import private as spectral_private
+from discreet.models.spectral.model import SpectralLDA
+from discreet.models.spectral.private import PrivateMoments, symmetric
 from discreet.privacy import Unit
 
 N_WORDS, N_TOPICS = 25, 3

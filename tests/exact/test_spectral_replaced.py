@@ -16,11 +16,11 @@ from numpy.testing import assert_allclose
 
 from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
-from discreet.models import spectral_replaced
-from discreet.models.spectral import SpectralLDA
-from discreet.models.spectral_published import Printed
-from discreet.models.spectral_replaced import ReplacedMoments, ReplacePlan
-from discreet.models.spectral_unbiased import Coefficients, LdaMoments, sensitivities, singular, three_orders
+from discreet.models.spectral.model import SpectralLDA
+from discreet.models.spectral.published import replaced as spectral_replaced
+from discreet.models.spectral.published.edges import Printed
+from discreet.models.spectral.published.replaced import ReplacedMoments, ReplacePlan
+from discreet.models.spectral.unbiased import Coefficients, LdaMoments, sensitivities, singular, three_orders
 from discreet.privacy import Ledger
 
 ALPHAS = [0.01, 0.3, 0.6, 1.0, 3.0, 10.0, 100.0, 1e5]

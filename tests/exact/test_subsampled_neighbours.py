@@ -29,12 +29,13 @@ from neighbours import (
 from scipy.stats import norm
 
 from discreet.corpus import Corpus, lda_corpus
-from discreet.engines import kept
-from discreet.engines.kept import KeptTopicsEngine
-from discreet.models import subsampled, subsampled_rounds
-from discreet.models.subsampled import SubsampledLDA
-from discreet.models.subsampled_rounds import Rounds
-from discreet.models.subsampling import frequent_cells
+from discreet.engines.threads import kept
+from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.models.subsampled import model as subsampled
+from discreet.models.subsampled import rounds as subsampled_rounds
+from discreet.models.subsampled.model import SubsampledLDA
+from discreet.models.subsampled.rounds import Rounds
+from discreet.models.subsampled.rules import frequent_cells
 
 
 def fit(corpus: Corpus, answers=None, training: type = Rounds, public=None, **options: Any) -> Run:

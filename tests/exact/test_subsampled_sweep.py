@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discreet._random import Key, Purpose
-from discreet.kernels.sequential import sweep_sequential
-from discreet.kernels.subsampled import sweep_noisy
+from discreet.kernels.sweeps.sequential import sweep_sequential
+from discreet.kernels.sweeps.subsampled import sweep_noisy
 
 N_WORDS, N_TOPICS, BETA, STEP = 6, 3, 0.05, 0.01
 ALPHA = np.array([0.1, 0.5, 0.3])

@@ -15,12 +15,12 @@ from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads import SPARSE_FROM, ThreadEngine
-from discreet.kernels.counts import padded
+from discreet.engines.threads.sweeps import SPARSE_FROM, ThreadEngine
 from discreet.kernels.lanes import LANES
-from discreet.kernels.slots import WINDOW, aligned
-from discreet.kernels.sparse import smooth_sums, sparse_scratch, sweep_sparse
-from discreet.kernels.sweep import dense_scratch, sweep_dense
+from discreet.kernels.sums.counts import padded
+from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
+from discreet.kernels.sweeps.slots import WINDOW, aligned
+from discreet.kernels.sweeps.sparse import smooth_sums, sparse_scratch, sweep_sparse
 from discreet.models.lda import LDA, _Training
 
 ALPHA_ERROR = 1e-6

@@ -20,12 +20,12 @@ from test_sweep import (
 
 from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads import ThreadEngine
-from discreet.kernels.counts import padded
+from discreet.engines.threads.sweeps import ThreadEngine
 from discreet.kernels.lanes import LANES
-from discreet.kernels.slots import WINDOW, aligned
-from discreet.kernels.sweep64 import UNIFORM_BITS, exact_scratch, sweep_exact
-from discreet.models.hybrid_plan import inaccuracy
+from discreet.kernels.sums.counts import padded
+from discreet.kernels.sweeps.exact import UNIFORM_BITS, exact_scratch, sweep_exact
+from discreet.kernels.sweeps.slots import WINDOW, aligned
+from discreet.models.hybrid.plan import inaccuracy
 
 SWEEP = np.uint32(Purpose.SWEEP)
 SKIPPED = 2 ** (53 - UNIFORM_BITS)
@@ -116,7 +116,7 @@ def skewed(n_topics: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("n_topics", [2, 3, 16, 17, 50])
 @pytest.mark.parametrize("seed", range(4))
 def test_chance_of_every_topic_is_within_what_is_charged(n_topics, seed):
-    """|log(implemented / ideal)| ≤ K·2^-29: what ``hybrid.proof.md`` allows for sums, bits and the search.
+    """|log(implemented / ideal)| ≤ K·2^-29: what ``models/hybrid/proof.md`` allows for sums, bits and the search.
 
     The mixed-in topic is uniform to one part in 2^32/K; it reads no word, so it is part of the ideal draw.
     """

@@ -27,11 +27,13 @@ from neighbours import (
 )
 
 from discreet.corpus import Corpus
-from discreet.engines import variational as engine_module
-from discreet.engines.variational import VariationalEngine
-from discreet.models import private_rounds, variational, variational_rounds
-from discreet.models.variational import VariationalLDA
-from discreet.models.variational_rounds import PublishedRounds, VariationalRounds
+from discreet.engines.threads import variational as engine_module
+from discreet.engines.threads.variational import VariationalEngine
+from discreet.models.private import rounds as private_rounds
+from discreet.models.variational import model as variational
+from discreet.models.variational import rounds as variational_rounds
+from discreet.models.variational.model import VariationalLDA
+from discreet.models.variational.rounds import PublishedRounds, VariationalRounds
 from discreet.privacy import Unit
 
 OURS: dict[str, Any] = {"plain": False}

@@ -16,7 +16,7 @@ are means of numbers in [0, 1], so a lower confidence bound follows from Chernof
 wrong with probability ALPHA at most. The long test assumes nothing about L: it counts how often L exceeds a threshold
 with and without the person, and takes Clopper and Pearson's bounds of both shares.
 
-A bound above the claim refutes it. A bound below is no proof; the proof is in ``models/private.proof.md``.
+A bound above the claim refutes it. A bound below is no proof; the proof is in ``models/private/proof.md``.
 
 **Chances.** A right program fails with probability ALPHA at most, by either bound. For the wrong copies they were
 computed from 10⁶ draws of L as it should be, with the multipliers of the plan: E[(1 − e^(ε−L))₊] is 0.0995 intact (the
@@ -41,11 +41,12 @@ from scipy.stats import beta
 
 from discreet._random import Key
 from discreet.corpus import Corpus
-from discreet.engines.rounds import RoundEngine
+from discreet.engines.threads.units import RoundEngine
 from discreet.mechanisms.noise import add_discrete_gaussian
 from discreet.mechanisms.release import release_sum
-from discreet.models import private_rounds, self_test
-from discreet.models.private import PrivateLDA
+from discreet.models.private import rounds as private_rounds
+from discreet.models.private.model import PrivateLDA
+from discreet.training import self_test
 
 EPSILON, DELTA, ALPHA = 1.0, 0.1, 1e-6
 N_TOPICS, RATE = 2, 0.5

@@ -17,9 +17,9 @@ from scipy.stats import chi2, ncx2, norm
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet.kernels import noise_tables
-from discreet.kernels.noise import CELLS, SCRATCH_SIZE, add_from_bits, add_noise, resolve
-from discreet.kernels.noise_tables import (
+from discreet.kernels.noise import tables as noise_tables
+from discreet.kernels.noise.draws import CELLS, SCRATCH_SIZE, add_from_bits, add_noise, resolve
+from discreet.kernels.noise.tables import (
     DISTANCE,
     LARGEST_SCALE,
     PLACES,

@@ -14,10 +14,10 @@ from scipy.stats import chi2, norm
 
 from discreet._random import Key
 from discreet.corpus import lda_corpus
-from discreet.models.spectral_mirrored import mirrored_covariance, on_each_side, through
-from discreet.models.spectral_published import Configured
-from discreet.models.spectral_unbiased import LdaMoments
-from discreet.models.tensor import from_unique, unique_places
+from discreet.models.spectral.published.edges import Configured
+from discreet.models.spectral.published.mirrored import mirrored_covariance, on_each_side, through
+from discreet.models.spectral.tensor import from_unique, unique_places
+from discreet.models.spectral.unbiased import LdaMoments
 
 D, K, DRAWS, ALPHA = 6, 3, 4_000, 1e-6
 

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.corpus import lda_corpus
 from discreet.evaluation import match_topics
-from discreet.models import spectral
-from discreet.models.spectral import SpectralLDA
+from discreet.models.spectral import model as spectral
+from discreet.models.spectral.model import SpectralLDA
 
 N_TOPICS = 5
 

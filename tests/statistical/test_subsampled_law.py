@@ -17,8 +17,8 @@ from scipy.stats import norm
 
 from discreet.corpus import Corpus
 from discreet.mechanisms.release import release_sum
-from discreet.models import subsampled_rounds
-from discreet.models.subsampled import SubsampledLDA
+from discreet.models.subsampled import rounds as subsampled_rounds
+from discreet.models.subsampled.model import SubsampledLDA
 
 N, LIMIT = 2_000, 0.060
 ALONE = Corpus(np.array([0, 0, 0, 1], np.int32), np.array([0, 4]), ("rain", "wind"), vocabulary_from="public")

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from discreet._random import Key
-from discreet.corpus import CorpusBuilder, tables
+from discreet.corpus import CorpusBuilder
+from discreet.corpus.readers import tables
 from discreet.mechanisms import vocabulary
 from discreet.mechanisms.vocabulary import SCALE, Plan, select_words
 from discreet.models.vectorizer import PrivateVectorizer

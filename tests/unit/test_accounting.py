@@ -20,7 +20,7 @@ from scipy.stats import binom, norm
 
 import discreet.privacy.costs as costs
 from discreet._errors import InputError
-from discreet.kernels import noise_tables
+from discreet.kernels.noise import tables as noise_tables
 from discreet.privacy import accounting
 from discreet.privacy.accounting import delta, epsilon, spent
 from discreet.privacy.calibrate import gaussian

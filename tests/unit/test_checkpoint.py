@@ -20,9 +20,10 @@ from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import lda_corpus
-from discreet.models import private, private_rounds
-from discreet.models.checkpoint import Checkpoint, fingerprint, kept_until_safe
+from discreet.models.private import model as private
+from discreet.models.private import rounds as private_rounds
 from discreet.privacy import Entry, accounting
+from discreet.training.checkpoint import Checkpoint, fingerprint, kept_until_safe
 
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
@@ -421,7 +422,7 @@ def test_another_process_is_kept_out(tmp_path):
     """Two runs in one folder would each take the other's rounds for its own, and one would be told too little."""
     folder = tmp_path / "c"
     script = f"""
-        from discreet.models.checkpoint import Checkpoint
+        from discreet.training.checkpoint import Checkpoint
         held = Checkpoint({str(folder)!r}, "run")
         print("held", flush=True)
         input()

@@ -13,7 +13,9 @@ from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA, VariationalLD
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import lda_corpus
-from discreet.models import hybrid, private_rounds, subsampled_rounds
+from discreet.models.hybrid import model as hybrid
+from discreet.models.private import rounds as private_rounds
+from discreet.models.subsampled import rounds as subsampled_rounds
 from discreet.privacy import accounting
 
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")

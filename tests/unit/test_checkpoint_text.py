@@ -13,12 +13,13 @@ from discreet import BudgetFile, Ledger, PrivateLDA
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import Corpus
-from discreet.corpus.text import CorpusBuilder
+from discreet.corpus.builder import CorpusBuilder
 from discreet.mechanisms import vocabulary
-from discreet.models import text, vectorizer
-from discreet.models.checkpoint import Checkpoint
-from discreet.models.text import fit_text
+from discreet.models import fit_text as text
+from discreet.models import vectorizer
+from discreet.models.fit_text import fit_text
 from discreet.privacy import accounting
+from discreet.training.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
@@ -202,7 +203,7 @@ from discreet import BudgetFile, Ledger, PrivateLDA
 sys.path.insert(0, {tests!r})
 from test_checkpoint_text import CORPUS
 from discreet.mechanisms import vocabulary
-from discreet.models.text import fit_text
+from discreet.models.fit_text import fit_text
 real = vocabulary.add_charged_noise
 def slowly(*arguments, **options):
     real(*arguments, **options)

@@ -14,9 +14,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
-from discreet.kernels import residuals, variational
-from discreet.kernels.residuals import add_residuals, residual_scratch
-from discreet.kernels.variational import FINE, add_expected, add_variational, exp_digamma, variational_scratch
+from discreet.kernels.sums import residuals, variational
+from discreet.kernels.sums.residuals import add_residuals, residual_scratch
+from discreet.kernels.sums.variational import FINE, add_expected, add_variational, exp_digamma, variational_scratch
 
 K, WIDTH, STEPS = 5, 16, 4
 

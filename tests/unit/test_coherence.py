@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
 from discreet.evaluation import coherence, top_words
-from discreet.kernels.windows import count_windows
+from discreet.kernels.measures.windows import count_windows
 
 MEASURES = ("c_v", "c_npmi", "u_mass")
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from discreet.kernels import contributions
-from discreet.kernels.contributions import (
+from discreet.kernels.sums import contributions
+from discreet.kernels.sums.contributions import (
     LARGEST_CLIP,
     TRIES,
     add_contributions,

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma, gammaln
 
 from discreet.corpus import lda_corpus
-from discreet.kernels.counts import (
+from discreet.kernels.sums.counts import (
     alpha_statistics,
     beta_statistics,
     count_topics,

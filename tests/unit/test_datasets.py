@@ -13,7 +13,7 @@ import pytest
 
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus import Tokenizer, available, datasets, docstrings, installed, load
-from discreet.corpus.usenet import own_words, sender
+from discreet.corpus.readers.usenet import own_words, sender
 
 real = pytest.mark.skipif(
     not os.environ.get("DISCREET_DATA"), reason="DISCREET_DATA does not point at a folder of data sets"

@@ -13,9 +13,11 @@ import pytest
 from discreet import experiments
 from discreet.cli import main
 from discreet.corpus import Corpus
-from discreet.experiments import private, sub_lda_runs, zhao2021
+from discreet.experiments import run as run_experiment
 from discreet.experiments.data import as_public, zhao_split
-from discreet.experiments.run import run as run_experiment
+from discreet.experiments.own import table as private
+from discreet.experiments.papers.huang2021 import runs as sub_lda_runs
+from discreet.experiments.papers.zhao2021 import figure5 as zhao2021
 from discreet.experiments.store import key_of
 
 real = pytest.mark.skipif(

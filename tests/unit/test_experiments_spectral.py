@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from discreet.experiments import methods, private_methods, spectral_error, spectral_moments
+from discreet.experiments import methods
 from discreet.experiments.experiment import Results
 from discreet.experiments.intervals import Verdict
-from discreet.experiments.spectral_error import FIGURE_2, A, B, C
-from discreet.experiments.spectral_moments import EXACT, FIGURE_3, SAMPLED
-from discreet.experiments.spectral_text import FIGURE_4, TABLE_2
+from discreet.experiments.own import methods as private_methods
+from discreet.experiments.papers.decarolis2020 import error as spectral_error
+from discreet.experiments.papers.decarolis2020 import moments as spectral_moments
+from discreet.experiments.papers.decarolis2020.error import FIGURE_2, A, B, C
+from discreet.experiments.papers.decarolis2020.moments import EXACT, FIGURE_3, SAMPLED
+from discreet.experiments.papers.decarolis2020.text import FIGURE_4, TABLE_2
 from discreet.experiments.svg import COLOURS
 from discreet.experiments.tables import lay_out
-from discreet.models.tensor import decompose
+from discreet.models.spectral.tensor import decompose
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 

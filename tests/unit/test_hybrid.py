@@ -11,8 +11,8 @@ import pytest
 
 from discreet import LDA, Budget, BudgetExceeded, Corpus, Guarantee, HybridLDA, InputError, Ledger, WouldLeak
 from discreet.corpus import lda_corpus
-from discreet.models import hybrid
-from discreet.models.hybrid_plan import HybridPlan, inaccuracy
+from discreet.models.hybrid import model as hybrid
+from discreet.models.hybrid.plan import HybridPlan, inaccuracy
 from discreet.models.published import SequentialSampler
 from discreet.privacy import accounting
 from discreet.privacy.events import BoundedRangeDraw, DiscreteLaplacePair, Entry, PureRelease

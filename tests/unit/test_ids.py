@@ -13,7 +13,7 @@ from discreet import Corpus, PrivateLDA, PrivateVectorizer
 from discreet._errors import InputError
 from discreet.corpus import CorpusBuilder, read_table
 from discreet.corpus.ids import user_ids
-from discreet.models.private_input import check_groups
+from discreet.training.inputs import check_groups
 
 
 class NAType:

@@ -16,16 +16,16 @@ import discreet
 from discreet.cli import main
 from discreet.kernels import cache
 from discreet.kernels.compile import kernel
-from discreet.kernels.moments import add_directions
-from discreet.kernels.noise import add_noise
-from discreet.kernels.vocabulary import add_weights
+from discreet.kernels.noise.draws import add_noise
+from discreet.kernels.sums.moments import add_directions
+from discreet.kernels.sums.word_weights import add_weights
 
 ROOT = Path(discreet.__file__).parent
 
 LENGTH = """
 import numpy as np
-from discreet.kernels.slots import aligned
-from discreet.kernels.variational import add_variational, variational_scratch
+from discreet.kernels.sweeps.slots import aligned
+from discreet.kernels.sums.variational import add_variational, variational_scratch
 
 words, unit = np.zeros(500, np.int32), np.array([0, 1])
 row, nothing, out = aligned(16, np.float32), aligned(16, np.float32), aligned(16, np.uint32)
@@ -61,7 +61,7 @@ def test_a_fixed_part_runs_again_in_kernels_of_other_files(tmp_path):
     """``add_clipped`` of residuals.py is part of the kernel of variational.py. It is broken, used once, and restored
     with an older time, as a package manager may do."""
     sources = copied(tmp_path)
-    changed = sources / "discreet" / "kernels" / "residuals.py"
+    changed = sources / "discreet" / "kernels" / "sums" / "residuals.py"
     right, then = changed.read_text("utf-8"), changed.stat()
     broken = right.replace("norm > clip", "norm > clip * 50").replace("<= limit:", "<= 2500 * limit:")
     assert broken != right
@@ -72,7 +72,7 @@ def test_a_fixed_part_runs_again_in_kernels_of_other_files(tmp_path):
     assert float(run(sources, LENGTH).stdout) == 10
 
 
-@pytest.mark.parametrize("name", ["compile.py", "noise_tables.py"])
+@pytest.mark.parametrize("name", ["compile.py", "noise/tables.py"])
 def test_every_source_is_part_of_the_digest(tmp_path, monkeypatch, name):
     monkeypatch.setattr(cache, "SOURCES", copied(tmp_path) / "discreet" / "kernels")
     before = cache.digest_of_sources()
@@ -208,7 +208,7 @@ if os.getuid() == 0:  # no folder is closed to root
     os.setuid(65534)
 import numpy as np
 from discreet.kernels import cache
-from discreet.kernels.vocabulary import add_weights
+from discreet.kernels.sums.word_weights import add_weights
 cells = np.zeros(1, np.int64)
 add_weights(np.zeros(1, np.int32), np.ones(1, np.int64), 1, np.ones(1, bool), np.array([0, 7]), cells)
 print(cells[0], cache.FOLDER)

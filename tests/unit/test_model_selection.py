@@ -31,8 +31,8 @@ from discreet import (
 )
 from discreet._errors import InputError
 from discreet.corpus import lda_corpus
-from discreet.corpus.text import CorpusBuilder
-from discreet.models.text import fit_text
+from discreet.corpus.builder import CorpusBuilder
+from discreet.models.fit_text import fit_text
 
 pytestmark = [hopeless, *map(pytest.mark.filterwarnings, ("ignore:delta=", "ignore:. of . topics stand clear"))]
 

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
-from discreet.engines.documents import MAX_STEPS, PIECE, TOLERANCE
+from discreet.engines.threads.documents import MAX_STEPS, PIECE, TOLERANCE
 from discreet.evaluation import completion, completion_perplexity, coverage, fold_in_perplexity, unigram_perplexity
-from discreet.kernels.likelihood import mixture_weights, score_documents, score_mixtures
-from discreet.kernels.shuffle import shuffle_documents
+from discreet.kernels.measures.likelihood import mixture_weights, score_documents, score_mixtures
+from discreet.kernels.sweeps.shuffle import shuffle_documents
 
 
 def drawn(n_documents: int, n_topics: int, n_words: int, seed: int, longest: int = 60) -> tuple[np.ndarray, Corpus]:

@@ -22,12 +22,12 @@ from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.mechanisms.release import release_sum
 from discreet.models.lda import LDA
-from discreet.models.private import PrivateLDA
-from discreet.models.private_input import PUBLIC_WORDS, UNKNOWN_WORDS
-from discreet.models.release import Release
+from discreet.models.private.model import PrivateLDA
 from discreet.privacy import Basis, Budget, Ledger, Observer, Relation, Unit
 from discreet.privacy.budget import BudgetFile
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.release.release import Release
+from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
 
 
 def tiny(**options):

@@ -17,7 +17,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus import Tokenizer, _files, read, read_folder, read_matrix, read_table, read_uci, tables
+from discreet.corpus import Tokenizer, read, read_folder, read_matrix, read_table, read_uci
+from discreet.corpus import lines as _files
+from discreet.corpus.readers import tables
 
 ROWS = [
     {"text": "The cat saw a bee", "who": "ann", "venue": "x", "kind": 1},

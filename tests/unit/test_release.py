@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from discreet._errors import DiscreetError, InputError, ReleaseError
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
-from discreet.models import release_folder
-from discreet.models.release import Release
-from discreet.models.release_folder import FILES, check_target
-from discreet.models.usefulness import Usefulness
+from discreet.evaluation.usefulness import Usefulness
 from discreet.privacy import EXACT_COUNTS, Guarantee
+from discreet.release import folder as release_folder
+from discreet.release.folder import FILES, check_target
+from discreet.release.release import Release
 
 WORDS = ("alpha", "beta", "gamma", "delta")
 NONE = Guarantee.none(EXACT_COUNTS)

@@ -8,9 +8,9 @@ import pytest
 from discreet import BudgetFile, Corpus, Ledger, PrivateLDA
 from discreet._errors import InputError
 from discreet.corpus import lda_corpus
-from discreet.corpus.text import CorpusBuilder
-from discreet.models.shrink import seeded, without_topics
-from discreet.models.text import fit_text
+from discreet.corpus.builder import CorpusBuilder
+from discreet.models.fit_text import fit_text
+from discreet.models.private.shrink import seeded, without_topics
 
 pytestmark = pytest.mark.filterwarnings("ignore:this", "ignore:these topics")
 

@@ -21,13 +21,15 @@ from discreet import (
 from discreet._errors import SelfTestFailed
 from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
-from discreet.corpus.text import CorpusBuilder
-from discreet.engines import kept, moments, rounds, threads, variational
-from discreet.kernels import vocabulary
-from discreet.kernels.noise import add_noise
+from discreet.corpus.builder import CorpusBuilder
+from discreet.engines.threads import kept, moments, variational
+from discreet.engines.threads import sweeps as threads
+from discreet.engines.threads import units as rounds
+from discreet.kernels.noise.draws import add_noise
+from discreet.kernels.sums import word_weights as vocabulary
 from discreet.mechanisms import noise
-from discreet.models import self_test
-from discreet.models.text import fit_text
+from discreet.models.fit_text import fit_text
+from discreet.training import self_test
 
 TESTS = (
     self_test.gaussian_noise,

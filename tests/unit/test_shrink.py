@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.models.shrink import Average, frequencies, posterior, profiles, shares, shrunk, topics, without_topics
+from discreet.models.private.shrink import (
+    Average,
+    frequencies,
+    posterior,
+    profiles,
+    shares,
+    shrunk,
+    topics,
+    without_topics,
+)
 
 RULES = pytest.mark.parametrize("rule", [shrunk, posterior])
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
-from discreet.kernels.shuffle import shuffle_documents
+from discreet.kernels.sweeps.shuffle import shuffle_documents
 
 ORDER = np.uint32(Purpose.TOKEN_ORDER)
 

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from discreet import Budget, Corpus, InputError, Ledger, WouldLeak
 from discreet._errors import BudgetExceeded
 from discreet.corpus import lda_corpus
-from discreet.engines.moments import MomentEngine
+from discreet.engines.threads.moments import MomentEngine
 from discreet.evaluation import match_topics
-from discreet.models.spectral import SpectralLDA
-from discreet.models.spectral_exact import exact_moments
-from discreet.models.spectral_private import HALF, Plan, clear_of_noise, symmetric
+from discreet.models.spectral.exact import exact_moments
+from discreet.models.spectral.model import SpectralLDA
+from discreet.models.spectral.private import HALF, Plan, clear_of_noise, symmetric
 from discreet.privacy import Basis, Unit
 from discreet.privacy.accounting import epsilon
 

@@ -17,12 +17,12 @@ from discreet._errors import Overdrawn
 from discreet._random import Key
 from discreet.corpus import lda_corpus
 from discreet.evaluation import match_topics
-from discreet.models import spectral_published
-from discreet.models.spectral import SpectralLDA
-from discreet.models.spectral_choice import log_likelihood, splits, statistics
-from discreet.models.spectral_published import PARTS, Account, Configured, Part, Printed, shares, tau, upright
-from discreet.models.spectral_unbiased import LdaMoments, sensitivities, singular
-from discreet.models.tensor import unique_places
+from discreet.models.spectral.model import SpectralLDA
+from discreet.models.spectral.published import edges as spectral_published
+from discreet.models.spectral.published.choice import log_likelihood, splits, statistics
+from discreet.models.spectral.published.edges import PARTS, Account, Configured, Part, Printed, shares, tau, upright
+from discreet.models.spectral.tensor import unique_places
+from discreet.models.spectral.unbiased import LdaMoments, sensitivities, singular
 from discreet.privacy import Basis, Relation, Unit
 from discreet.privacy.accounting import epsilon
 
@@ -273,7 +273,7 @@ def test_splits_are_all_ways_to_share_fifths():
 
 def test_statistics_are_those_of_a_loop():
     small = lda_corpus(6, 7, 2, mean_length=6, seed=2)
-    from discreet.engines.documents import mixtures
+    from discreet.engines.threads.documents import mixtures
 
     alpha = np.array([0.4, 0.2])
     theta = mixtures(small.topics, alpha, small.corpus, 1)

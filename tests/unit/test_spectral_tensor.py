@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from discreet import InputError
 from discreet.evaluation import match_topics
-from discreet.models.spectral_moments import Whitening, check_rank, smoothed, to_simplex
-from discreet.models.tensor import decompose, from_unique, unique_places
+from discreet.models.spectral.moments import Whitening, check_rank, smoothed, to_simplex
+from discreet.models.spectral.tensor import decompose, from_unique, unique_places
 
 methods = pytest.mark.parametrize("method", ["power", "simultaneous"])
 

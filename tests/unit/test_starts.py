@@ -9,10 +9,10 @@ from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
 from discreet.corpus import Corpus, lda_corpus
-from discreet.engines.rounds import RoundEngine
-from discreet.kernels.counts import padded
-from discreet.kernels.slots import BITS_SIZE, SLOTS_SIZE, aligned
-from discreet.kernels.starts import first_topics, running_sums, topics_by_word
+from discreet.engines.threads.units import RoundEngine
+from discreet.kernels.sums.counts import padded
+from discreet.kernels.sweeps.slots import BITS_SIZE, SLOTS_SIZE, aligned
+from discreet.kernels.sweeps.starts import first_topics, running_sums, topics_by_word
 
 START = np.uint32(Purpose.ROUND_START)
 

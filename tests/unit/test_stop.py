@@ -11,11 +11,14 @@ import pytest
 
 from discreet import LDA, BudgetFile, HybridLDA, LaplaceLDA, Ledger, PrivateLDA, SubsampledLDA, VariationalLDA
 from discreet.corpus import lda_corpus
-from discreet.corpus.text import CorpusBuilder
-from discreet.models import hybrid, private_rounds, subsampled_rounds, vectorizer
-from discreet.models.loop import STOPPED, run_sweeps
-from discreet.models.pause import Paused, finishing
-from discreet.models.text import fit_text
+from discreet.corpus.builder import CorpusBuilder
+from discreet.models import vectorizer
+from discreet.models.fit_text import fit_text
+from discreet.models.hybrid import model as hybrid
+from discreet.models.private import rounds as private_rounds
+from discreet.models.subsampled import rounds as subsampled_rounds
+from discreet.training.loop import STOPPED, run_sweeps
+from discreet.training.pause import Paused, finishing
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful"),

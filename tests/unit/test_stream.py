@@ -13,9 +13,9 @@ from scipy.stats import chi2, ncx2
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet.kernels.lanes import LANES
-from discreet.kernels.slots import BITS_SIZE, SLOTS_SIZE, WINDOW
-from discreet.kernels.starts import first_topics
 from discreet.kernels.stream import BLOCK, GROUP, fill_document, fill_group
+from discreet.kernels.sweeps.slots import BITS_SIZE, SLOTS_SIZE, WINDOW
+from discreet.kernels.sweeps.starts import first_topics
 
 # --- an independent oracle ------------------------------------------------------------------------------------------
 

@@ -18,12 +18,12 @@ from spending import check_refusal, drawn, hopeless
 from discreet import LDA, Budget, BudgetExceeded, Corpus, InputError, Ledger, Release, SubsampledLDA, WouldLeak
 from discreet._random import Key
 from discreet.corpus import lda_corpus
-from discreet.engines.kept import KeptTopicsEngine
-from discreet.models import subsampled_published
-from discreet.models.private_input import PUBLIC_WORDS, UNKNOWN_WORDS
-from discreet.models.subsampling import Converged, frequent_cells
+from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.models.subsampled import published as subsampled_published
+from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy import Basis, Unit, accounting
 from discreet.privacy.subsampled import subsampled_rdp
+from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
 
 
 def tiny(**options):

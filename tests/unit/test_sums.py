@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from discreet.engines import sums
-from discreet.engines.sums import Sums
+from discreet.engines.threads import sums
+from discreet.engines.threads.sums import Sums
 
 
 def added(clip, n_units):

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, english_stop_words, public_vocabulary
-from discreet.corpus import text as room
+from discreet.corpus import builder as room
 
 TEXTS = ["The cat saw a bee; the bee fled.", "", "Zebra! zebra? ZEBRA x9x café", "of the and"]
 

@@ -13,7 +13,7 @@ from spending import hopeless
 from discreet import LDA, Corpus, PrivateLDA, PrivateVectorizer
 from discreet._errors import InputError
 from discreet.corpus import CorpusBuilder, Tokenizer, read_table
-from discreet.models.release import Release
+from discreet.release.release import Release
 
 nan = float("nan")
 TEXTS = ["rain and wind", "piano, violin"] * 100

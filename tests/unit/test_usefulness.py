@@ -15,10 +15,10 @@ from spending import check_refusal, drawn, hopeless
 
 from discreet import Budget, Corpus, InputError, Ledger, PrivateLDA, PrivateVectorizer, Release, SubsampledLDA
 from discreet.corpus import CorpusBuilder, lda_corpus
-from discreet.models import private
-from discreet.models.private_rounds import Rounds
-from discreet.models.text import fit_text
-from discreet.models.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
+from discreet.evaluation.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
+from discreet.models.fit_text import fit_text
+from discreet.models.private import model as private
+from discreet.models.private.rounds import Rounds
 from discreet.privacy.accounting import epsilon
 
 FREQUENCIES = 1 / np.arange(1.0, 1001.0)

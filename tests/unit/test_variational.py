@@ -22,10 +22,10 @@ from discreet.corpus import Corpus, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.models.lda import LDA
-from discreet.models.private_input import PUBLIC_WORDS, UNKNOWN_WORDS
-from discreet.models.variational import VariationalLDA
-from discreet.models.variational_rounds import ExactRounds, first_lambda, step_size
+from discreet.models.variational.model import VariationalLDA
+from discreet.models.variational.rounds import ExactRounds, first_lambda, step_size
 from discreet.privacy import Basis, Budget, Ledger, Observer, Unit
+from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
 
 forms = pytest.mark.parametrize("form", [{}, {"plain": True, "clip": 4.0}], ids=["ours", "plain"])
 

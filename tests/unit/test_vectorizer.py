@@ -31,11 +31,11 @@ from discreet import (
     WouldLeak,
 )
 from discreet.corpus import CorpusBuilder
-from discreet.models.private_input import SAME_UNITS, UNKNOWN_WORDS, VocabularyCost, check_vocabulary
-from discreet.models.text import fit_text
+from discreet.models.fit_text import fit_text
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy import Basis, Unit
 from discreet.privacy.accounting import epsilon
+from discreet.training.inputs import SAME_UNITS, UNKNOWN_WORDS, VocabularyCost, check_vocabulary
 
 WEATHER, MUSIC = "The rain and the wind, rain and storm.", "A piano, a violin: a piano concert!"
 TEXTS = [f"{(WEATHER, MUSIC)[i % 2]} Secret{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}" for i in range(400)]
@@ -463,7 +463,7 @@ def test_the_same_units_are_no_condition():
 def test_what_tells_the_units_cannot_be_computed_elsewhere(monkeypatch):
     """A pickled vectorizer may be published: without a secret, trying all numbers of documents would find theirs."""
     corpus = PrivateVectorizer(4.0, output="corpus").fit_transform(TEXTS)
-    monkeypatch.setattr("discreet.models.private_input._SECRET", b"of another process")
+    monkeypatch.setattr("discreet.training.inputs._SECRET", b"of another process")
     assert check_vocabulary(corpus) == (SAME_UNITS.format(unit="document"),)
 
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
-from discreet.kernels.vocabulary import add_weights, distinct_words
+from discreet.kernels.sums.word_weights import add_weights, distinct_words
 from discreet.mechanisms import vocabulary
 from discreet.mechanisms.vocabulary import SCALE, Plan, select_words, words_of_units
 from discreet.privacy import Budget, Ledger

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from discreet.engines import workers
-from discreet.engines.workers import Workers
+from discreet.engines.threads import workers
+from discreet.engines.threads.workers import Workers
 
 
 class Unlocked:

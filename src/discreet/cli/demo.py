@@ -32,8 +32,8 @@ def demo(
     from dataclasses import replace
 
     from discreet.corpus import datasets
-    from discreet.models.private import PrivateLDA
-    from discreet.models.text import fit_text
+    from discreet.models.fit_text import fit_text
+    from discreet.models.private.model import PrivateLDA
 
     typer.echo("Reading the docstrings of the standard library, numpy, scipy and scikit-learn …")
     corpus = replace(datasets.docstrings(), groups=None)  # documents are the unit: the few modules would drown in noise

@@ -37,9 +37,9 @@ from discreet.cli.wording import in_options
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
-    from discreet.models.loop import SweepInfo
-    from discreet.models.release import Release
     from discreet.privacy.budget import BudgetFile
+    from discreet.release.release import Release
+    from discreet.training.loop import SweepInfo
 
 
 PANELS = {
@@ -142,7 +142,7 @@ def fit(
         "configuration": configuration,
     }
     row = check_method(name, given)
-    from discreet.models.release_folder import check_target
+    from discreet.release.folder import check_target
 
     if str(output) == "-":
         raise InputError("a model is a folder and cannot be written to standard output. Name a folder with --output.")
@@ -197,12 +197,12 @@ def fit(
     check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
     model = make_model(row, n_topics, given, **common)  # after reading: bad input need not wait for its module
     start = time.perf_counter()
-    from discreet.models.checkpoint import kept_until_safe
+    from discreet.training.checkpoint import kept_until_safe
 
     paid, failed = Paid(file_of_budget), None
     with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
         if selecting and corpus.all_words:
-            from discreet.models.text import fit_text
+            from discreet.models.fit_text import fit_text
 
             fit_text(model, corpus, max_words=max_words, told=None if quiet else partial(_tell_words, budget))
         else:

@@ -45,7 +45,7 @@ class Method:
     users: bool = False
     """Whether ``--group`` makes users the unit."""
     selects_words: bool = False
-    """Whether it can be trained on words that ``models/text.py`` selects privately, from one budget."""
+    """Whether it can be trained on words that ``models/fit_text.py`` selects privately, from one budget."""
     forms: Mapping[str, Method] = field(default_factory=dict)
     """Option → the row that takes this one's place where it is given."""
     plain: Method | None = None
@@ -63,11 +63,11 @@ class Method:
         return (self, *self.forms.values(), *(() if self.plain is None else (self.plain,)))
 
 
-SUBSAMPLED = "discreet.models.subsampled:SubsampledLDA"
-SPECTRAL = "discreet.models.spectral:SpectralLDA"
-HYBRID = "discreet.models.hybrid:HybridLDA"
+SUBSAMPLED = "discreet.models.subsampled.model:SubsampledLDA"
+SPECTRAL = "discreet.models.spectral.model:SpectralLDA"
+HYBRID = "discreet.models.hybrid.model:HybridLDA"
 LAPLACE = "discreet.models.laplace:LaplaceLDA"
-VARIATIONAL = "discreet.models.variational:VariationalLDA"
+VARIATIONAL = "discreet.models.variational.model:VariationalLDA"
 
 METHODS = {
     "lda": Method(
@@ -77,7 +77,7 @@ METHODS = {
         private=False,
     ),
     "private": Method(
-        "discreet.models.private:PrivateLDA",
+        "discreet.models.private.model:PrivateLDA",
         needs=("epsilon",),
         takes=("delta", "budget", "units", "checkpoint"),
         users=True,

@@ -24,7 +24,7 @@ from discreet.cli.wording import in_options
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
-    from discreet.models.release import Release
+    from discreet.release.release import Release
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `discreet fit` made.")]
 
@@ -46,7 +46,7 @@ def topics(
     as_json: JsonOption = False,
 ) -> None:
     """Show the most probable words of each topic of MODEL, and what the model promises."""
-    from discreet.models.release import Release
+    from discreet.release.release import Release
 
     release = Release.load(model)
     words = release.top_words(n_words)
@@ -75,7 +75,7 @@ def transform(
 ) -> None:
     """Write the topic proportions of each document of FILE under MODEL: a row per document, a column per topic."""
     from discreet.cli.tables import STDOUT, check_output, write_rows
-    from discreet.models.release import Release
+    from discreet.release.release import Release
 
     check_output(output, overwrite=overwrite, with_ids=id_column is not None)
     release = Release.load(model)
@@ -101,7 +101,7 @@ def evaluate(
     """Measure MODEL on the documents of FILE: completion perplexity, coverage, coherence and topic diversity."""
     from discreet.corpus import Tokenizer, english_stop_words
     from discreet.evaluation import coherence, completion, coverage, diversity, unigram_perplexity
-    from discreet.models.release import Release
+    from discreet.release.release import Release
 
     release = Release.load(model)
     tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary knows which are words

@@ -14,8 +14,8 @@ from discreet._errors import BudgetExceeded, InputError, ReleaseError
 from discreet.cli import Kept, show
 
 if TYPE_CHECKING:
-    from discreet.models.release import Release
     from discreet.privacy.budget import BudgetFile
+    from discreet.release.release import Release
 
 
 class Paid:
@@ -42,7 +42,7 @@ class Paid:
 @contextmanager
 def stoppable(checkpoint: Path | None, paid: Paid) -> Iterator[None]:
     """Ctrl-C with a checkpoint is a pause; without one nothing is kept. Either way it is said what was charged."""
-    from discreet.models.pause import Paused, finishing
+    from discreet.training.pause import Paused, finishing
 
     try:
         with finishing("round", wanted=checkpoint is not None):

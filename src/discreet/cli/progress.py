@@ -18,7 +18,7 @@ def reading(quiet: bool) -> Iterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    from discreet.corpus._files import watched_by
+    from discreet.corpus.lines import watched_by
 
     bar = _Bar()
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from discreet.models.release import Release
+    from discreet.release.release import Release
 
 
 def note(text: str) -> None:

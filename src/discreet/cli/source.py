@@ -112,8 +112,8 @@ def open_corpus(
         raise InputError("the name of the file is empty. Name a file or a folder with documents.")
     load_sklearn()
     from discreet.corpus import Tokenizer, datasets, read
-    from discreet.corpus._files import inner_suffix
-    from discreet.corpus.tables import SUFFIXES
+    from discreet.corpus.lines import inner_suffix
+    from discreet.corpus.readers.tables import SUFFIXES
     from discreet.corpus.tokenizer import DEFAULT_PATTERN
 
     stop = stop_list(stop_words)
@@ -175,7 +175,7 @@ def holds_counts(file: str | None, dataset: str | None) -> bool:
     name = named_set(file, dataset)
     if name is not None:
         return name in COUNTED_SETS
-    from discreet.corpus.readers import MATRICES
+    from discreet.corpus.readers.read import MATRICES
 
     path = Path(str(file))
     if path.is_dir():

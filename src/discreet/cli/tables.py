@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import AnyArray, FloatArray
-from discreet.models.release_folder import is_release
+from discreet.release.folder import is_release
 
 STDOUT = Path("-")
 

@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.corpus.builder import CorpusBuilder, public_vocabulary
     from discreet.corpus.corpus import Corpus, Provenance
     from discreet.corpus.datasets import DataSet, available, load
     from discreet.corpus.installed import docstrings
-    from discreet.corpus.readers import read, read_folder, read_lines, read_matrix
+    from discreet.corpus.readers.read import read, read_folder, read_lines, read_matrix
+    from discreet.corpus.readers.tables import read_table
+    from discreet.corpus.readers.uci import read_uci
     from discreet.corpus.synthetic import Synthetic, lda_corpus
-    from discreet.corpus.tables import read_table
-    from discreet.corpus.text import CorpusBuilder, public_vocabulary
     from discreet.corpus.tokenizer import Tokenizer, english_stop_words
-    from discreet.corpus.uci import read_uci
 
 __all__ = [
     "Corpus",
@@ -44,12 +44,12 @@ _HOME = {
     "corpus": ("Corpus", "Provenance"),
     "datasets": ("DataSet", "available", "load"),
     "installed": ("docstrings",),
-    "readers": ("read", "read_folder", "read_lines", "read_matrix"),
+    "readers.read": ("read", "read_folder", "read_lines", "read_matrix"),
     "synthetic": ("Synthetic", "lda_corpus"),
-    "tables": ("read_table",),
-    "text": ("CorpusBuilder", "public_vocabulary"),
+    "readers.tables": ("read_table",),
+    "builder": ("CorpusBuilder", "public_vocabulary"),
     "tokenizer": ("Tokenizer", "english_stop_words"),
-    "uci": ("read_uci",),
+    "readers.uci": ("read_uci",),
 }
 
 

@@ -51,7 +51,7 @@ class Corpus:
     all_words: bool = field(default=False, kw_only=True)
     """Whether every word of the text is in, stop words apart: none was left out for what other documents say."""
     vocabulary_cost: object = field(default=None, kw_only=True)
-    """Of a private selection: what it cost, for the models that add their own (``models/private_input.py``)."""
+    """Of a private selection: what it cost, for the models that add their own (``training/inputs.py``)."""
     tokenizer: Tokenizer | None = field(default=None, kw_only=True)
     """How text became words; None of counts. It goes with a model, whose user meets other text."""
 
@@ -218,7 +218,7 @@ class Corpus:
         None, NaN and other missing values are empty documents. ``vocabulary`` (a public list, or a file), ``tokenizer``
         (a Tokenizer, or a function from a text to its words) and ``max_words`` are those of ``CorpusBuilder``.
         """
-        from discreet.corpus.text import CorpusBuilder, add_texts
+        from discreet.corpus.builder import CorpusBuilder, add_texts
 
         builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
         return replace(add_texts(builder, texts).build(), groups=groups, collections=collections, labels=labels)

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus._files import PathLike, close_match, first_line, shown
+from discreet.corpus.builder import CorpusBuilder, checked_max_words
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.installed import docstrings
-from discreet.corpus.readers import keep_words
-from discreet.corpus.tables import read_table, rows
-from discreet.corpus.text import CorpusBuilder, checked_max_words
+from discreet.corpus.lines import PathLike, close_match, first_line, shown
+from discreet.corpus.readers.read import keep_words
+from discreet.corpus.readers.tables import read_table, rows
+from discreet.corpus.readers.uci import read_uci
+from discreet.corpus.readers.usenet import own_words, sender
 from discreet.corpus.tokenizer import Tokenizer
-from discreet.corpus.uci import read_uci
-from discreet.corpus.usenet import own_words, sender
 
 __all__ = ["NAMES", "DataSet", "available", "docstrings", "load"]
 

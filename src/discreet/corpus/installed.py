@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet._errors import DataNotFound
-from discreet.corpus._files import PathLike
+from discreet.corpus.builder import CorpusBuilder
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.text import CorpusBuilder
+from discreet.corpus.lines import PathLike
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 
 PACKAGES = ("numpy", "scipy", "sklearn")

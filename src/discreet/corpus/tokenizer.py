@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet._errors import InputError
-from discreet.corpus._files import first_line, shown
+from discreet.corpus.lines import first_line, shown
 
 DEFAULT_PATTERN = r"\b[a-z]{3,}\b"
 """Runs of three or more letters a–z that touch no other letter, digit or underscore."""

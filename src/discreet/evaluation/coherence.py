@@ -38,7 +38,7 @@ from discreet._errors import InputError
 from discreet._types import FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.evaluation._top_words import top_words
-from discreet.kernels.windows import count_windows
+from discreet.kernels.measures.windows import count_windows
 
 Measure = Literal["c_v", "c_npmi", "u_mass"]
 

@@ -19,10 +19,10 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.documents import MAX_STEPS, TOLERANCE, each_piece
+from discreet.engines.threads.documents import MAX_STEPS, TOLERANCE, each_piece
 from discreet.evaluation._top_words import topic_matrix
-from discreet.kernels.likelihood import score_documents
-from discreet.kernels.shuffle import shuffle_documents
+from discreet.kernels.measures.likelihood import score_documents
+from discreet.kernels.sweeps.shuffle import shuffle_documents
 
 MIN_TOKENS = 4
 """Documents with fewer tokens are left out: less than two would be observed, or less than two scored."""

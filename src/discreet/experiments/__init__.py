@@ -1,4 +1,4 @@
-"""The papers' figures and tables, run again: one file per paper, and what every experiment shares.
+"""The papers' figures and tables, run again: one folder per paper, and what every experiment shares.
 
 An :class:`~discreet.experiments.experiment.Experiment` is a grid of cells (a setting and a repetition each), the
 findings that the paper draws from them, and tables and figures. Whether a finding holds is decided by intervals over
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from discreet.experiments.experiment import Experiment
 
 PAPERS = {
-    "private": "private",
-    "zhao2021": "zhao2021",
-    "zhao2019": "zhao2019",
-    "sub-lda": "sub_lda",
-    "spectral": "spectral",
+    "private": "own.table",
+    "zhao2021": "papers.zhao2021.figure5",
+    "zhao2019": "papers.zhao2019.figure1",
+    "sub-lda": "papers.huang2021.figures",
+    "spectral": "papers.decarolis2020.figures",
 }
 """Names on the command line, and the files they live in."""
 

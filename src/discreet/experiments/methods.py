@@ -70,9 +70,9 @@ def model_of(setting: Setting, n_documents: int, seed: int) -> Any:
     ``cap`` is for Park et al.: the most tokens of a document, which they take as known, as they do N.
     """
     from discreet.models.lda import LDA
-    from discreet.models.private import PrivateLDA
-    from discreet.models.spectral import SpectralLDA
-    from discreet.models.variational import VariationalLDA
+    from discreet.models.private.model import PrivateLDA
+    from discreet.models.spectral.model import SpectralLDA
+    from discreet.models.variational.model import VariationalLDA
 
     k, method, effort = setting["n_topics"], setting["method"], setting["effort"]
     budget = {"epsilon": setting["epsilon"], "delta": setting["delta"]}

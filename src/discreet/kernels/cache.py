@@ -39,10 +39,19 @@ KEPT = 4
 State: TypeAlias = tuple[tuple[str, int, int], ...]
 
 
+def sources(folder: str | None = None) -> Iterator[os.DirEntry[str]]:
+    """Every kernel source, in folders too (this is asked at each decorator, so it passes over compiled files)."""
+    for entry in os.scandir(folder or SOURCES):
+        if entry.name.endswith(".py"):
+            yield entry
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from sources(entry.path)
+
+
 def state_of_sources() -> State:
     """Name, time and size of each kernel source: differs when a file was written since."""
-    found = [(entry.name, entry.stat()) for entry in os.scandir(SOURCES) if entry.name.endswith(".py")]
-    return tuple(sorted((name, its.st_mtime_ns, its.st_size) for name, its in found))
+    found = [(entry.path, entry.stat()) for entry in sources()]
+    return tuple(sorted((path, its.st_mtime_ns, its.st_size) for path, its in found))
 
 
 def digest_of_sources() -> str:
@@ -53,9 +62,9 @@ def digest_of_sources() -> str:
         features = ""
     versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
     digest = hashlib.sha256(repr((*versions, llvm.get_host_cpu_name(), features)).encode())
-    for path in sorted(SOURCES.glob("*.py")):
+    for path in sorted(Path(entry.path) for entry in sources()):
         source = path.read_bytes()
-        digest.update(f"\n{path.name} {len(source)}\n".encode())
+        digest.update(f"\n{path.relative_to(SOURCES).as_posix()} {len(source)}\n".encode())
         digest.update(source)
     return digest.hexdigest()[:32]
 

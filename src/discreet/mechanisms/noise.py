@@ -7,7 +7,7 @@
 
 **Exactness.** ``scale`` is the rational number that the float is. Given uniform random bits, each value is within
 total-variation distance :data:`DISTANCE` = 2^-159 of its law and independent of all others; the proof stands in
-``kernels/noise_tables.py``. A guarantee that counts n values adds (1 + e^ε) · n · DISTANCE to its δ. The bits come from
+``kernels/noise/tables.py``. A guarantee that counts n values adds (1 + e^ε) · n · DISTANCE to its δ. The bits come from
 ChaCha20 under a secret key, so the guarantee is computational. The time that a draw takes depends on its value.
 
 **Once only.** A value is a function of (key, release, place of the cell): the same release number used twice with one
@@ -32,8 +32,8 @@ import numpy as np
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import IntArray
-from discreet.kernels.noise import CELLS, SCRATCH_SIZE, add_noise
-from discreet.kernels.noise_tables import (
+from discreet.kernels.noise.draws import CELLS, SCRATCH_SIZE, add_noise
+from discreet.kernels.noise.tables import (
     DISTANCE,
     LARGEST_SCALE,
     SMALLEST_SCALE,
@@ -41,7 +41,7 @@ from discreet.kernels.noise_tables import (
     gaussian_table,
     laplace_table,
 )
-from discreet.kernels.slots import aligned
+from discreet.kernels.sweeps.slots import aligned
 
 __all__ = [
     "DISTANCE",

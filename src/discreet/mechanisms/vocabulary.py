@@ -28,8 +28,8 @@ import numpy as np
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import BoolArray, Int32Array, IntArray
-from discreet.kernels.shuffle import shuffle_documents
-from discreet.kernels.vocabulary import add_weights, distinct_words
+from discreet.kernels.sums.word_weights import add_weights, distinct_words
+from discreet.kernels.sweeps.shuffle import shuffle_documents
 from discreet.mechanisms.release import add_charged_noise
 from discreet.privacy.calibrate import vocabulary, vocabulary_threshold
 from discreet.privacy.events import Entry, ThresholdedVocabulary

@@ -12,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._errors import InputError, counted
 from discreet._types import FloatArray
+from discreet.corpus.builder import holds_texts, texts_for_model
 from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
-from discreet.corpus.text import holds_texts, texts_for_model
 from discreet.corpus.tokenizer import Tokenizer
-from discreet.engines.documents import mixtures
+from discreet.engines.threads.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
 from discreet.models.notebook import ShowsGuarantee
-from discreet.models.own_ledger import GuaranteeOfFit
-from discreet.models.release import Release
 from discreet.privacy.events import Entry
+from discreet.release.release import Release
+from discreet.training.own_ledger import GuaranteeOfFit
 
 RUNNING: dict[str, Any] = {
     "n_threads": [Interval(Integral, 1, None, closed="left"), None],

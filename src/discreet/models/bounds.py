@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 LEAST_PRIOR, MOST_PRIOR = 1e-6, 1e6
 
 PRIOR = Interval(Real, LEAST_PRIOR, MOST_PRIOR, closed="both")
-"""α, β and α₀. ``hybrid.proof.md`` needs it: there products of priors, counts and weights must be normal numbers."""
+"""α, β and α₀. ``models/hybrid/proof.md`` needs it: products of priors, counts and weights must be normal numbers."""
 
 EPSILON = Interval(Real, 1e-9, 1e6, closed="both")
 """Below, the noise would be more than 10⁹ times the clip, which no calibration tries. Above, a clip would be more steps

@@ -10,13 +10,13 @@ from sklearn.utils._param_validation import Interval
 
 from discreet._errors import WouldLeak
 from discreet._random import Key
-from discreet.engines.threads import MAX_TOPICS
+from discreet.engines.threads.sweeps import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import EPSILON, PRIOR
-from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy.guarantee import Observer
 from discreet.privacy.ledger import Ledger
+from discreet.training.loop import Callback, Measures, run_sweeps
 
 MISSING = (
     "every draw reads its raw word outside the noise, and draws are not charged",

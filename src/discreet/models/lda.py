@@ -14,14 +14,14 @@ from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import FloatArray, Int32Array
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads import MAX_TOPICS, ThreadEngine
-from discreet.kernels.counts import beta_statistics, log_likelihood
+from discreet.engines.threads.sweeps import MAX_TOPICS, ThreadEngine
+from discreet.kernels.sums.counts import beta_statistics, log_likelihood
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import PRIOR
-from discreet.models.loop import Callback, Measures, run_sweeps
 from discreet.models.seeds import seed_table
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
+from discreet.training.loop import Callback, Measures, run_sweeps
 
 LEARN_FROM = 20
 """The first sweep after which priors are learnt: before it the topics say nothing about them."""
@@ -72,7 +72,7 @@ class LDA(TopicModel):
     progress : bool
         Show a progress bar on standard error.
     callbacks : list of callables
-        Each is called after every sweep with a :class:`~discreet.models.loop.SweepInfo`; True ends the training.
+        Each is called after every sweep with a :class:`~discreet.training.loop.SweepInfo`; True ends the training.
 
     Attributes
     ----------

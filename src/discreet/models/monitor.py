@@ -9,11 +9,11 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
-from discreet.engines.documents import each_piece
-from discreet.kernels.inherent import add_draw_losses
-from discreet.models.loop import SweepInfo
+from discreet.engines.threads.documents import each_piece
+from discreet.kernels.measures.inherent import add_draw_losses
 from discreet.privacy.guarantee import Guarantee, Unit
 from discreet.privacy.inherent import inherent_estimate
+from discreet.training.loop import SweepInfo
 
 if TYPE_CHECKING:
     from discreet.models.lda import _Training

@@ -10,8 +10,8 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads import ThreadEngine
-from discreet.kernels.sequential import sweep_sequential
+from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.kernels.sweeps.sequential import sweep_sequential
 from discreet.mechanisms.noise import sample_discrete_laplace
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
 from discreet.privacy.ledger import Ledger

@@ -16,21 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from discreet._errors import InputError, WouldLeak
 from discreet._random import Key
 from discreet._types import AnyArray
+from discreet.corpus.builder import AnyTokenizer, CorpusBuilder, add_texts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
-from discreet.corpus.text import AnyTokenizer, CorpusBuilder, add_texts
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
-from discreet.models import self_test
 from discreet.models.bounds import DELTA, EPSILON
-from discreet.models.loop import Bar
 from discreet.models.notebook import ShowsGuarantee
-from discreet.models.own_ledger import GuaranteeOfFit
-from discreet.models.private_input import VocabularyCost, check_groups, checked_ids, digest_of_units
-from discreet.models.promise import open_ledger, proven
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit, rounded_up
 from discreet.privacy.ledger import Budget, Ledger, new_run
+from discreet.training import self_test
+from discreet.training.inputs import VocabularyCost, check_groups, checked_ids, digest_of_units
+from discreet.training.loop import Bar
+from discreet.training.own_ledger import GuaranteeOfFit
+from discreet.training.promise import open_ledger, proven
 
 
 class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -36,7 +36,7 @@ ORDERS: Floats = np.concatenate(
 MAX_SAMPLED_ORDER = 2048
 """Above it the binomial sum of a sampled Gaussian is not worth its time."""
 SAMPLING_DISTANCE = 2.0**-159  # [sampling]
-"""Total variation between one drawn value of discrete Gaussian noise and its law, at most (``kernels/noise_tables.py``,
+"""Total variation between one drawn value of discrete Gaussian noise and its law, at most (``kernels/noise/tables.py``,
 which this room does not import)."""
 SAMPLING_RATIO = 2.0**-80
 """How far, relatively, the probability of a drawn value of discrete Laplace noise can be from its own."""

@@ -1,0 +1,306 @@
+"""From text to a corpus: vocabularies, and a builder that takes documents one by one."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, repeat
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet._errors import InputError, counted
+from discreet._types import AnyArray, Int32Array, IntArray
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
+from discreet.corpus.lines import PathLike, existing, shown, text_lines
+from discreet.corpus.tokenizer import Tokenizer
+
+Document: TypeAlias = str | Sequence[str] | None
+"""A text, or a list of its words; None (also NaN, pandas.NA) is an empty document, so that rows stay aligned."""
+
+AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
+"""How text becomes words; None for the usual way."""
+
+_CHUNK = 1 << 20  # tokens gathered before they are packed into one array
+
+
+def public_vocabulary(source: PathLike | Iterable[str]) -> tuple[str, ...]:
+    """A vocabulary known without looking at the text: a list, or a file with one word a line.
+
+    In a file, blank lines and lines that start with ``#`` are skipped. The order is kept: it is the order of columns.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = existing(source)
+        if path.is_dir():
+            raise InputError(f"the vocabulary {shown(path)} is a folder. Give a file with one word a line.")
+        lines = ((n, line.strip()) for n, line in enumerate(text_lines(path), 1))
+        words = [(f"{shown(path)}, line {n}", word) for n, word in lines if word and not word.startswith("#")]
+        if not words:
+            raise InputError(f"the vocabulary {shown(path)} holds no word. Give a file with one word a line.")
+    else:
+        words = [(f"the vocabulary, position {n}", word) for n, word in enumerate(source, 1)]
+        if not words:
+            raise InputError(
+                "the vocabulary is empty. Give at least one word, or leave it out to learn it from the text."
+            )
+    seen: set[str] = set()
+    for place, word in words:
+        if not isinstance(word, str) or not word.strip():
+            raise InputError(f"{place}: a word must be a string that is not blank; found {shown(word)}. Remove it.")
+        if word in seen:
+            raise InputError(f"{place}: {shown(word)} is there already. Each word needs its own column; remove one.")
+        seen.add(word)
+    return tuple(str(word) for _, word in words)
+
+
+class CorpusBuilder:
+    """Takes documents one by one and keeps four bytes for each of their tokens, never the text.
+
+    With ``vocabulary``, a public list or a file of one, other words are dropped and the corpus says ``public``.
+    Without, the vocabulary is learnt: all words but stop words, or the ``max_words`` most frequent (ties go to the
+    word that comes first in the alphabet), and the corpus says ``text``. A learnt vocabulary is in alphabetical
+    order, so that it does not tell which document used a word first, and does not change when documents are read in
+    another order.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: PathLike | Iterable[str] | None = None,
+        tokenizer: AnyTokenizer = None,
+        max_words: int | None = None,
+    ) -> None:
+        if vocabulary is not None and max_words is not None:
+            raise InputError(
+                "vocabulary and max_words were both given. A given vocabulary is used whole; leave one of them out."
+            )
+        self.max_words = checked_max_words(max_words)
+        self.tokenizer = Tokenizer.of(tokenizer)
+        self.vocabulary = None if vocabulary is None else public_vocabulary(vocabulary)
+        self._words_of = self.tokenizer.words_of
+        self._ids: dict[str, int]
+        if self.vocabulary is None:
+            self._ids = defaultdict(count().__next__)  # a new word takes the next number, without a line of Python
+        else:
+            self._ids = {word: i for i, word in enumerate(self.vocabulary)}
+            if self.tokenizer.function is None and not any(word in self._words_of(word) for word in self.vocabulary):
+                raise InputError(
+                    "no word of the vocabulary can come out of the tokenizer, for instance "
+                    f"{shown(self.vocabulary[0])}. "
+                    "Its pattern is "
+                    f"{self.tokenizer.pattern!r}{', on lower-cased text' if self.tokenizer.lowercase else ''}."
+                )
+        self._lengths = array("q")
+        self._recent: list[Int32Array] = []
+        self._recent_size = 0
+        self._chunks: list[tuple[Int32Array, int]] = []  # tokens, and the number of documents up to here
+        self._columns = {name: _Column(name) for name in ("group", "collection", "label")}
+        self._built = False
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(self, text: Document, *, group: Any = None, collection: Any = None, label: Any = None) -> None:
+        """Take in one document: a text, or a list of its words, which are taken as they are. None and NaN are empty.
+
+        Either every document has a group, or none; so for collections.
+        """
+        words = [] if is_missing(text) else self._words(text)
+        for column, value in zip(self._columns.values(), (group, collection, label), strict=True):
+            column.check(value, len(self))
+        if self.vocabulary is None:
+            tokens = np.fromiter(map(self._ids.__getitem__, words), np.int32, len(words))
+        else:
+            tokens = np.fromiter(map(self._ids.get, words, repeat(-1)), np.int32, len(words))
+            tokens = tokens[tokens >= 0]
+        for column, value in zip(self._columns.values(), (group, collection, label), strict=True):
+            column.append(value)
+        self._lengths.append(tokens.size)
+        if tokens.size:
+            self._recent.append(tokens)
+            self._recent_size += tokens.size
+            if self._recent_size >= _CHUNK:
+                self._pack()
+
+    def _words(self, text: Any) -> list[str]:
+        if isinstance(text, str):
+            return self._words_of(text)
+        if not is_tokens(text):
+            raise InputError(
+                f"the text is not a string but {shown(text)} ({type(text).__name__}). Name the column of text."
+            )
+        words = list(text)
+        if not all(isinstance(word, str) for word in words):
+            raise InputError(f"the tokens of a document must be strings; found {shown(text)}. Name the column of text.")
+        return words
+
+    def build(self) -> Corpus:
+        """The corpus. The builder gives its tokens away, so this works once."""
+        if self._built:
+            raise InputError("this builder has built its corpus already. Make a new CorpusBuilder.")
+        if not len(self):
+            raise InputError("no document was added. Give at least one document.")
+        self._pack()
+        self._built = True
+        columns = [column.values() for column in self._columns.values()]
+        if self.vocabulary is None:
+            words, offsets, vocabulary = self._learnt()
+            everything = self.max_words is None
+            return Corpus(
+                words,
+                offsets,
+                vocabulary,
+                *columns,
+                vocabulary_from="text",
+                all_words=everything,
+                tokenizer=self.tokenizer,
+            )
+        offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
+        words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
+        self._chunks.clear()
+        return Corpus(words, offsets, self.vocabulary, *columns, vocabulary_from="public", tokenizer=self.tokenizer)
+
+    def _pack(self) -> None:
+        self._chunks.append((np.concatenate([np.empty(0, np.int32), *self._recent]), len(self)))
+        self._recent.clear()
+        self._recent_size = 0
+
+    def _learnt(self) -> tuple[Int32Array, IntArray, tuple[str, ...]]:
+        """Choose the words, then renumber the tokens chunk by chunk, letting each chunk go once it is copied."""
+        spelled, stop = list(self._ids), self.tokenizer.stop_set
+        counts = np.zeros(len(spelled), np.int64)
+        for chunk, _ in self._chunks:
+            counts += np.bincount(chunk, minlength=len(spelled))
+        chosen = [i for i, word in enumerate(spelled) if word not in stop]
+        if not chosen:
+            raise InputError(
+                f"no word was found in {counted(len(self), 'document')} with "
+                f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern}'}"
+                f"{' but stop words' if spelled else ''}. Check the text, or say what a word is (token_pattern=)."
+            )
+        if self.max_words is not None:
+            chosen = sorted(chosen, key=lambda i: (-counts[i], spelled[i]))[: self.max_words]
+        chosen.sort(key=spelled.__getitem__)
+        column = np.full(len(spelled), -1, np.int32)
+        column[chosen] = np.arange(len(chosen), dtype=np.int32)
+        words = np.empty(int(counts[chosen].sum()), np.int32)
+        before = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
+        offsets = np.zeros_like(before)
+        first = done = 0
+        for i, (chunk, last) in enumerate(self._chunks):
+            renumbered = column[chunk]
+            kept = renumbered >= 0
+            kept_before = np.concatenate([[0], np.cumsum(kept)])
+            offsets[first + 1 : last + 1] = done + kept_before[before[first + 1 : last + 1] - before[first]]
+            words[done : done + kept_before[-1]] = renumbered[kept]
+            first, done = last, done + int(kept_before[-1])
+            self._chunks[i] = (np.empty(0, np.int32), last)
+        return words, offsets, tuple(spelled[i] for i in chosen)
+
+
+def add_texts(builder: CorpusBuilder, texts: Any) -> CorpusBuilder:
+    """Add all documents of a list, an array or a column; an error names the first that is none."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) != 1:
+        raise InputError(
+            f"texts must come as a list of documents, each a string or a list of words; found {type(texts).__name__}"
+            f"{f' of {texts.ndim} dimensions' if hasattr(texts, 'ndim') else ''}. Pass one column of text."
+        )
+    for number, text in enumerate(texts):
+        try:
+            builder.add(text)
+        except InputError as error:
+            raise InputError(f"document {number} (the first is document 0): {error}") from None
+    return builder
+
+
+def holds_texts(X: Any) -> bool:
+    """Whether documents come as strings or as lists of words, and not as counts. Missing ones do not tell."""
+    if isinstance(X, str):
+        return True
+    if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable) or isinstance(X, Iterator):
+        return False
+    told: Any = next((one for one in X if not (is_missing(one) or (is_tokens(one) and not len(one)))), None)
+    return isinstance(told, str) or (is_tokens(told) and isinstance(next(iter(told)), str))
+
+
+def is_tokens(document: Any) -> bool:
+    return isinstance(document, list | tuple) or (isinstance(document, np.ndarray) and document.ndim == 1)
+
+
+def texts_for_model(X: Any, vocabulary: Sequence[str] | None, tokenizer: AnyTokenizer) -> Corpus:
+    """Other text in the words of a model that was trained before."""
+    if vocabulary is None:
+        raise InputError(
+            "this model was trained on counts of words that it cannot name, so it takes no text. Pass counts of the "
+            "same columns, or train on a Corpus."
+        )
+    if tokenizer is None and any(isinstance(text, str) for text in X):
+        raise InputError(
+            "this model does not know how text becomes words: it was trained on counts, or with a function, which is "
+            "not saved. Pass lists of words, counts, or a Corpus (Release.transform also takes tokenizer=)."
+        )
+    return add_texts(CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer), X).build()
+
+
+class _Column:
+    """Ids of documents, each different value stored once. Absent labels become ''; absent groups are refused."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._user_id = IdReader() if name == "group" else None
+        self._codes = array("i")
+        self._known: dict[Any, int] = {}
+
+    def check(self, value: Any, n_documents: int) -> None:
+        if value is None:
+            if self._known and self.name != "label":
+                raise InputError(
+                    f"this document has no {self.name}, but others have. Give one to each document, or to none."
+                )
+            return
+        if not self._known and n_documents and self.name != "label":
+            raise InputError(
+                f"this document has a {self.name}, but others have none. Give one to each document, or to none."
+            )
+        if self._user_id is not None:
+            self._user_id(value)
+        elif isinstance(value, str):
+            if len(value) > LONGEST_ID:
+                raise InputError(
+                    f"a {self.name} has {len(value):,} characters: {shown(value)}. Is this the column of text? Name "
+                    "another."
+                )
+        elif not isinstance(value, Integral) and not (isinstance(value, float) and value.is_integer()):
+            raise InputError(
+                f"a {self.name} must be a string or a whole number; found {shown(value)} ({type(value).__name__}). "
+                "Name another column, or turn it into strings."
+            )
+
+    def append(self, value: Any) -> None:
+        if value is not None and self._user_id is not None:
+            value = self._user_id(value)
+        elif value is not None and not isinstance(value, str):
+            value = int(value)
+        self._codes.append(-1 if value is None else self._known.setdefault(value, len(self._known)))
+
+    def values(self) -> AnyArray | None:
+        if not self._known:
+            return None
+        codes = np.frombuffer(self._codes, np.int32)
+        known = list(self._known)
+        if self._user_id is not None:
+            return id_array(known)[codes]
+        whole = codes.min() >= 0 and all(not isinstance(v, str) and -(2**63) <= v < 2**63 for v in known)
+        return np.array(known, np.int64)[codes] if whole else np.array([*map(str, known), ""])[codes]
+
+
+def checked_max_words(max_words: int | None) -> int | None:
+    if max_words is not None and (isinstance(max_words, bool) or not isinstance(max_words, Integral) or max_words < 1):
+        raise InputError(
+            f"max_words must be a whole number of at least 1; found {shown(max_words)}. Leave it out for all words."
+        )
+    return None if max_words is None else int(max_words)

@@ -1,0 +1,1 @@
+"""Engines on the threads of this machine."""

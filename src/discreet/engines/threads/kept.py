@@ -1,0 +1,81 @@
+"""Rounds whose units keep the topics of their tokens from round to round, as SUB-LDA does.
+
+Its paper samples who takes part by the topics that tokens have (Eq. 10), so they must be there between rounds. They are
+private state: a checkpoint has to hold them, and a unit needs two bytes more for each token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from discreet._random import Purpose
+from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt16Array
+from discreet.engines.threads.units import RoundEngine
+from discreet.kernels.sums.contributions import (
+    add_contributions,
+    contribution_scratch,
+    copy_documents,
+    return_documents,
+)
+from discreet.kernels.sweeps.starts import first_topics
+
+
+class KeptTopicsEngine(RoundEngine):
+    """The tokens of all units, grouped by unit, and their topics."""
+
+    def __init__(self, *data: Any, **options: Any) -> None:
+        super().__init__(*data, **options)
+        self.topics: UInt16Array = np.zeros(self.words.size, np.uint16)  # uniform: they read no word
+        numbers, n_documents = np.arange(len(self._lengths), dtype=np.uint32), len(self._lengths)
+        documents = (self.offsets, numbers, self.topics, 0, n_documents, self.n_topics)
+        purpose, stream = np.uint32(Purpose.FIRST_TOPICS), np.uint32(0)
+        first_topics(*documents, self.key.words, purpose, stream, *self._scratch[0][1:])
+
+    def state(self) -> dict[str, AnyArray]:
+        """For a checkpoint: every token and its topic. Private."""
+        return {"slot_words": self.words, "slot_topics": self.topics}
+
+    def restore(self, saved: Mapping[str, AnyArray]) -> None:
+        """Go on where the engine of an interrupted run was; its documents are those of this one (`fingerprint`)."""
+        self.words, self.topics = saved["slot_words"], saved["slot_topics"]
+
+    def shares(self, cells: BoolArray) -> FloatArray:
+        """For each unit, the share of its tokens whose word and topic are marked in ``cells``, word × topic."""
+        marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # running, so each unit sees its own
+        ends = self.offsets[self.first_document]
+        return np.asarray(np.diff(marked[ends]) / np.maximum(np.diff(ends), 1))
+
+    def contributions(
+        self,
+        number: int,
+        included: BoolArray,
+        weights: Float32Array,
+        alpha: FloatArray,
+        *,
+        n_sweeps: int,
+        word_weights: Float32Array,
+        clip: float,
+    ) -> IntArray:
+        """Round ``number``: sweep the included units and add up their contributions, flat word × width, in steps of the
+        grid. ``word_weights`` and ``clip`` are in steps too (see :func:`add_contributions`)."""
+        batch = self._batch(included)
+        tallies = [contribution_scratch(self.n_words, self.width, batch.longest) for _ in self._scratch]
+        parts = [np.zeros(self.n_words * self.width, np.int64) for _ in self._scratch]
+        tables = (self.width, word_weights, clip)
+
+        def begin(thread: int, first: int, last: int) -> None:
+            copy_documents(self.topics, batch.starts, batch.offsets, first, last, batch.topics)
+
+        def contribute(thread: int, piece: int) -> None:
+            first, last = batch.cuts[piece], batch.cuts[piece + 1]
+            documents = (batch.first_document[first], batch.first_document[last])
+            return_documents(batch.topics, batch.starts, batch.offsets, *documents, self.topics)
+            # [unit] all documents of a unit are clipped as one
+            units = (batch.words, batch.topics, batch.token_ends, first, last)
+            add_contributions(*units, *tables, tallies[thread], parts[thread])
+
+        self._sweep(number, batch, weights, self._row(alpha), n_sweeps, begin, contribute)
+        return np.asarray(sum(parts))

@@ -1,0 +1,239 @@
+"""Rounds in which some units take part: local sweeps on their own tokens, then one clipped contribution each.
+
+A unit is a document, or all documents of one user. Nothing is kept from round to round but the tokens: a unit that
+takes part draws a topic for each token from the tables of the round, and sweeps from there. A unit's data leaves this
+engine only in its own contribution to the sum that a round returns, and that sum is exact: private until noise has been
+added to it. All draws are functions of (key, purpose, number of the round, number of the document, position), so a
+round does not depend on how its units are divided among threads, nor on which other units take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._random import Key, Purpose
+from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt16Array, UInt32Array
+from discreet.corpus.corpus import Corpus
+from discreet.engines.threads.sums import Sums
+from discreet.engines.threads.workers import Workers, shares
+from discreet.kernels.sums.contributions import add_contributions, contribution_scratch, copy_documents, squared_norms
+from discreet.kernels.sums.counts import padded
+from discreet.kernels.sums.residuals import add_residuals, residual_scratch
+from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
+from discreet.kernels.sweeps.shuffle import shuffle_documents
+from discreet.kernels.sweeps.slots import aligned
+from discreet.kernels.sweeps.starts import running_sums, topics_by_word
+
+LARGEST_UNIT = 2**24
+"""Tokens. Counts within a document are float32, which holds whole numbers up to here."""
+
+MOST_SWEEPS = 2**12
+"""In a round: with more of them, a document of the largest size would come to the end of its 2^36 draws and read the
+first of them again."""
+
+MOST_CELLS = 2**31
+"""Words × topics. Kernels keep the place of a cell in 32 bits."""
+
+
+def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
+    """One number per document: its own, or that of its group."""
+    if groups is None:
+        return np.arange(n_documents)
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+
+
+class RoundEngine:
+    """The tokens of all units, grouped by unit."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        groups: AnyArray | None,
+        n_topics: int,
+        key: Key,
+        *,
+        max_tokens: int,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_topics, self.n_words, self.width = n_topics, corpus.n_words, padded(n_topics)
+        if self.n_words * self.width > MOST_CELLS:
+            raise InputError(
+                f"{self.n_words:,} words and {n_topics:,} topics are more than 2^31 cells, and each of them would get "
+                "noise. Take fewer words or fewer topics."
+            )
+        self.key = key
+        units = unit_numbers(groups, corpus.n_documents)
+        by_unit = np.argsort(units, kind="stable")
+        documents = corpus if groups is None else corpus[by_unit]
+        self.words = documents.words.copy()  # in a secret order within each document
+        order = np.uint32(Purpose.TOKEN_ORDER)
+        shuffle_documents(self.words, documents.offsets, key.words, order, np.uint32(0))
+        self.n_units = int(units.max(initial=-1)) + 1
+        self.first_document = np.searchsorted(units[by_unit], np.arange(self.n_units + 1))
+        self.offsets = documents.offsets
+        # [cap] before anything else is done with a unit
+        if np.diff(self.offsets[self.first_document]).max(initial=0) > max_tokens:
+            kept = _within_cap(self.offsets, self.first_document, max_tokens)
+            self.words = self.words[kept]
+            self.offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
+        self._lengths = np.diff(self.offsets)
+        self._workers = Workers(n_threads)
+        self.n_threads = self._workers.n_threads
+        self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
+
+    def close(self) -> None:
+        """End the threads."""
+        self._workers.close()
+
+    def coins(self, number: int, threshold: int | IntArray) -> BoolArray:
+        """Which units take part: each with probability ``threshold`` / 2^32, by its own secret coin of this round.
+
+        An array holds a threshold for each unit, made of its own data and of what was released, and nothing else.
+        """
+        bits = self.key.bits(Purpose.INCLUSION, number, 0, self.n_units)  # [coin] one of each unit, in each round
+        return np.asarray(bits < np.asarray(threshold, np.int64))
+
+    def size_bins(self, n_bins: int) -> IntArray:
+        """For each unit, the bin of the norm of its word counts: 4·log₂ of it, rounded down, within the bins."""
+        norms2 = np.empty(self.n_units, np.int64)
+        squared_norms(self.words, self.offsets[self.first_document], np.zeros(self.n_words, np.int32), norms2)
+        bins: IntArray = np.clip(np.floor(2 * np.log2(np.maximum(norms2, 1))), 0, n_bins - 1).astype(np.int64)
+        return bins
+
+    def word_counts(self, word_weights: Float32Array, clip: float) -> IntArray:
+        """The clipped word counts of all units, added up, in steps of the grid."""
+        everything = np.zeros(self.words.size, np.uint16)
+        out = np.zeros(self.n_words, np.int64)
+        ends = self.offsets[self.first_document[1:]]
+        tally = contribution_scratch(self.n_words, 1, int(np.diff(ends, prepend=0).max(initial=0)))
+        add_contributions(self.words, everything, ends, 0, self.n_units, 1, word_weights, clip, tally, out)
+        return out
+
+    def residuals(
+        self,
+        number: int,
+        included: BoolArray,
+        weights: Float32Array,
+        alpha: FloatArray,
+        *,
+        n_sweeps: int,
+        cell_weights: Float32Array,
+        background: Float32Array,
+        clip: float,
+    ) -> IntArray:
+        """Round ``number``: sweep the included units and add up their residual contributions (:func:`add_residuals`),
+        flat word × width, in steps of the grid."""
+        batch = self._batch(included)
+        n_places = min(batch.longest, self.n_words)
+        scratch = [residual_scratch(self.n_words, self.width, n_places) for _ in self._scratch]
+        sums = [Sums(self.n_words * self.width, clip) for _ in self._scratch]
+        # [unit-residual] all documents of a unit are clipped as one
+        documents = (batch.words, batch.topics, batch.offsets, batch.first_document)
+        row = self._row(alpha)
+        tables = (weights, row, cell_weights, background)
+        first_sums = np.empty_like(weights)
+        running_sums(weights, row, first_sums)
+        start, stream = np.uint32(Purpose.ROUND_START), np.uint32(number)
+
+        def begin(thread: int, first: int, last: int) -> None:
+            places = (batch.words, batch.offsets, batch.numbers, batch.topics, first, last)
+            _, bits, slots = self._scratch[thread]
+            # [afresh] p(k) ∝ φ̃[w, k] · α_k: from the tokens and the released table, and from no earlier round
+            topics_by_word(*places, first_sums, self.width, self.key.words, start, stream, bits, slots)
+
+        def contribute(thread: int, piece: int) -> None:
+            def add(first: int, last: int, out: UInt32Array) -> None:
+                add_residuals(*documents, first, last, *tables, clip, *scratch[thread], out)
+
+            sums[thread].add(add, batch.cuts[piece], batch.cuts[piece + 1])
+
+        self._sweep(number, batch, weights, row, n_sweeps, begin, contribute)
+        return np.asarray(sum(part.total for part in sums))
+
+    def _row(self, alpha: FloatArray) -> Float32Array:
+        alpha32 = aligned(self.width, np.float32)
+        alpha32[: self.n_topics] = alpha
+        return alpha32
+
+    def _sweep(
+        self,
+        number: int,
+        batch: Batch,
+        weights: Float32Array,
+        alpha: Float32Array,
+        n_sweeps: int,
+        begin: Callable[[int, int, int], None],
+        contribute: Callable[[int, int], None],
+    ) -> None:
+        """Copy, begin, sweep, contribute, piece by piece: units do not see each other, so no step waits for others.
+
+        ``begin(thread, first, last)`` gives the tokens of some documents of the batch their first topics.
+        """
+        n_visits, purpose, stream = int(n_sweeps), np.uint32(Purpose.SWEEP), np.uint32(number)
+
+        def work(thread: int, piece: int) -> None:
+            first, last = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]
+            copy_documents(self.words, batch.starts, batch.offsets, first, last, batch.words)
+            begin(thread, first, last)
+            # [local] a document's topics from its own tokens, its own counts and the released table
+            documents = (batch.words, batch.offsets, batch.numbers, batch.topics, first, last)
+            draws = (self.key.words, purpose, stream, *self._scratch[thread])
+            sweep_dense(*documents, weights, alpha, n_visits, *draws)
+            contribute(thread, piece)
+
+        self._workers.share(work, len(batch.cuts) - 1)
+
+    def _batch(self, included: BoolArray) -> Batch:
+        """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""
+        if len(self.first_document) == len(self.offsets):  # one document per unit
+            chosen = np.flatnonzero(included)
+            first_document = np.arange(len(chosen) + 1)
+        else:
+            per_unit = np.diff(self.first_document)
+            chosen = np.flatnonzero(np.repeat(included, per_unit))
+            first_document = np.concatenate([[0], np.cumsum(per_unit[included])])
+        offsets = np.concatenate([[0], np.cumsum(self._lengths[chosen])])
+        offsets.setflags(write=False)  # as in a corpus: the sweep is compiled once for both
+        ends = offsets[first_document]
+        cuts = np.searchsorted(ends[1:], ends[-1] * shares(self.n_threads), side="left")
+        cuts[0], cuts[-1] = 0, len(ends) - 1
+        return Batch(
+            numbers=chosen.astype(np.uint32),
+            starts=self.offsets[chosen],
+            offsets=offsets,
+            first_document=first_document,
+            token_ends=ends[1:],
+            cuts=cuts,
+            longest=int(np.diff(ends).max(initial=0)),
+            words=np.empty(offsets[-1], np.int32),
+            topics=np.empty(offsets[-1], np.uint16),
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The documents of one round's units, copied together: sweeps want them in one piece of memory."""
+
+    numbers: UInt32Array
+    """The number of each document in the engine: its draws go by it."""
+    starts: IntArray
+    """Where each document lies in the engine."""
+    offsets: IntArray
+    first_document: IntArray
+    token_ends: IntArray
+    cuts: IntArray
+    """Pieces, in units."""
+    longest: int
+    words: AnyArray
+    topics: UInt16Array
+
+
+def _within_cap(offsets: IntArray, first_document: IntArray, max_tokens: int) -> BoolArray:
+    """Which tokens stay: the first ``max_tokens`` of each unit (in their secret order within documents)."""
+    ends = offsets[first_document]
+    place = np.arange(ends[-1]) - np.repeat(ends[:-1], np.diff(ends))
+    return np.asarray(place < max_tokens)

@@ -1,0 +1,1 @@
+"""Tables that no paper has published."""

@@ -1,0 +1,1 @@
+"""DeCarolis et al., ICML 2020 (spectral LDA)."""

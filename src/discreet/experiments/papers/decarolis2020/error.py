@@ -1,0 +1,200 @@
+"""Figure 2 of DeCarolis et al.: the error of topics against ε, where the true topics are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from discreet._types import FloatArray
+from discreet.evaluation import match_topics
+from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
+from discreet.experiments.intervals import Check
+from discreet.experiments.methods import (
+    CONFIGURATIONS,
+    PARK,
+    PRIVATE,
+    SOUND,
+    UNIGRAM,
+    UNNOISED,
+    VARIATIONAL,
+    epsilons_of,
+    fitted,
+    ratios,
+    seconds_table,
+    settings_of,
+)
+from discreet.experiments.papers.decarolis2020.moments import DELTA, SOURCE, TOPIC_PRIOR, Truth, draw
+
+EPSILONS = (0.5, 2.0, 8.0, 32.0, 128.0)
+"""The paper does not give its own."""
+
+A, B, C = "(a) large N, small α₀", "(b) small N, large α₀", "(c) large N, large α₀"
+REGIMES: dict[str, Setting] = {
+    A: {"n_documents": 100_000, "n_words": 20, "alpha0": 1.0, "length": 50},
+    B: {"n_documents": 1_000, "n_words": 20, "alpha0": 1000.0, "length": 1000},
+    C: {"n_documents": 100_000, "n_words": 100, "alpha0": 1000.0, "length": 100},
+}
+N_TOPICS = 3
+
+FIRST, SECOND, THIRD, FOURTH = CONFIGURATIONS
+ROWS = ("regime", "method")
+SAME = 1.05
+"""Errors within this ratio are read as curves that overlap."""
+
+
+def _settings(quick: bool) -> list[Setting]:
+    found: list[Setting] = []
+    for regime, size in REGIMES.items():
+        common = {"regime": regime, **size, "n_topics": N_TOPICS, "alpha": size["alpha0"] / N_TOPICS}
+        common |= {"beta": TOPIC_PRIOR, "delta": DELTA, "effort": None, "cap": size["length"]}
+        if quick:
+            common |= {"n_documents": 500, "length": 30, "effort": 5}
+        found += settings_of(common, [32.0] if quick else EPSILONS)
+    return found
+
+
+def _cell(setting: Setting, seed: int) -> Iterator[Point]:
+    sizes = ("n_documents", "n_words", "n_topics", "alpha0", "length")
+    truth = _drawn(*(setting[size] for size in sizes), seed)
+    found = fitted(setting, truth.corpus.corpus, seed)
+    error = error_of(truth.corpus.topics, found.topics, found.weights)
+    yield {"error": error, "n_found": float(len(found.topics)), "seconds": found.seconds}
+
+
+@lru_cache(maxsize=1)
+def _drawn(n_documents: int, n_words: int, n_topics: int, alpha0: float, length: int, seed: int) -> Truth:
+    """One corpus for all methods and all ε; noise is drawn by each fit."""
+    sizes = {"n_documents": n_documents, "n_words": n_words, "n_topics": n_topics, "alpha0": alpha0, "length": length}
+    return draw(sizes, seed)
+
+
+def error_of(truth: FloatArray, topics: FloatArray, weights: FloatArray) -> float:
+    """Mean ℓ1 distance of the true topics to their partners; without one, to the mean of the topics found."""
+    missing = len(truth) - len(topics)
+    if missing > 0:
+        mean = weights @ topics / weights.sum()
+        topics = np.vstack([topics, np.tile(mean, (missing, 1))])
+    return match_topics(truth, topics).mean
+
+
+# --- findings ---------------------------------------------------------------------------------------------------------
+
+
+def _over(
+    ones: Iterable[str], others: Iterable[str], regimes: Sequence[str] | None = None, *, at: slice = slice(None)
+) -> Callable[[Results], Iterator[Check]]:
+    """Errors of ``ones`` lie below those of ``others``, at each ε."""
+    return ratios("error", ones, others, panel="regime", panels=regimes, at=at)
+
+
+def _overlap(results: Results) -> Iterator[Check]:
+    for regime in results.levels("regime"):
+        for epsilon in epsilons_of(results, regime=regime):
+            place = {"regime": regime, "epsilon": epsilon}
+            found = results.ratio("error", {**place, "method": THIRD}, {**place, "method": FOURTH})
+            yield Check.between(f"{regime[:3]}, ε = {epsilon:g}: config. 3 over config. 4", found, 1 / SAME, SAME)
+
+
+def _lower_where_mixed(results: Results) -> Iterator[Check]:
+    for epsilon in epsilons_of(results, regime=C):
+        place = {"method": SECOND, "epsilon": epsilon}
+        found = results.ratio("error", {**place, "regime": C}, {**place, "regime": A})
+        yield Check.below(f"ε = {epsilon:g}: config. 2 in (c) over config. 2 in (a)", found, 1.0)
+
+
+LOWEST, HIGHEST = slice(1), slice(-1, None)
+
+FIGURE_2 = Experiment(
+    paper="spectral",
+    figure="figure2",
+    title="Error of the topics against ε: all configurations, variational inference, and ours",
+    source=SOURCE,
+    grid=Grid("spectral-figure2", 3, _settings, _cell, measures=("error", "n_found", "seconds"), repetitions=5),
+    findings=(
+        Finding(
+            "under every configuration, the private spectral algorithm universally outperforms private variational "
+            "inference.",
+            _over(CONFIGURATIONS, [PARK]),
+        ),
+        Finding("in (a), config. 2 performs better for low ε.", _over([SECOND], [FIRST], [A], at=LOWEST)),
+        Finding("in (a), config. 1 performs better for larger ε.", _over([FIRST], [SECOND], [A], at=HIGHEST)),
+        Finding(
+            "configs. 3 and 4 perform universally worse than the others, as the number of topics is small.",
+            _over([FIRST, SECOND], [THIRD, FOURTH]),
+        ),
+        Finding("config. 3 overlaps with config. 4.", _overlap),
+        Finding("in (b), where documents are few and α₀ is large, config. 2 is better.", _over([SECOND], [FIRST], [B])),
+        Finding("in (c), config. 1 performs the best.", _over([FIRST], [SECOND, THIRD, FOURTH], [C])),
+        Finding("a large α₀ gives config. 2 a lower error.", _lower_where_mixed),
+        Finding(
+            "each configuration has found something: its error is below that of the word frequencies alone.",
+            _over(CONFIGURATIONS, [UNIGRAM]),
+            said_by="expected",
+        ),
+        Finding(
+            "they outperform our private variational inference as well.",
+            _over(CONFIGURATIONS, [VARIATIONAL]),
+            said_by="to be expected, then",
+        ),
+        Finding(
+            "our sound form is better than every configuration as published.",
+            _over([SOUND], CONFIGURATIONS),
+            said_by="expected",
+        ),
+        Finding(
+            "PrivateLDA is better than every configuration as published.",
+            _over([PRIVATE], CONFIGURATIONS),
+            said_by="expected",
+        ),
+    ),
+    tables=(
+        Table(
+            "Mean ℓ1 distance of a true topic to its partner (0 is right, 2 is nothing in common)",
+            "error",
+            ROWS,
+            "epsilon",
+        ),
+        Table("Topics found", "n_found", ROWS, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED)),
+        seconds_table(ROWS),
+    ),
+    plots=(
+        Plot(
+            "Error of the topics against ε (Figure 2 of DeCarolis et al.)",
+            x="epsilon",
+            y="error",
+            lines="method",
+            panels="regime",
+            x_label=f"ε (δ = {DELTA:g})",
+            y_label="mean ℓ1 distance to the true topics",
+            log_x=True,
+        ),
+    ),
+    notes=(
+        "(a): N = 100,000 documents, d = 20 words, α₀ = 1; (b): N = 1,000, d = 20, α₀ = 1,000; (c): N = 100,000, d = "
+        "100, α₀ = 1,000.",
+        f"δ = {DELTA:g}, N, and α₀ in (c) are the paper's, and N is above d² in (c), as there. What it does not say: "
+        f"d, k ({N_TOPICS} here: “the number of topics is small”, and so has the authors' code), the other α₀, the "
+        "values of ε, the length of documents (50 words in (a), 1,000 in (b), 100 in (c)), how α and μ are drawn (μ "
+        f"from Dirichlet({TOPIC_PRIOR}), α in proportion to numbers uniform between ½ and 1½), and repetitions (5). "
+        "The sizes of (a) were chosen after a trial of the configurations, such that 1 and 2 can work: with more words "
+        "and topics they need a larger ε.",
+        "The error is the mean ℓ1 distance of a true topic to its partner, pairs being such that the sum is least. A "
+        "true topic without a partner is compared with the mean of the topics found.",
+        "Configurations: `SpectralLDA(configuration=1…4)` with the constants of the paper's appendix and "
+        "SpectralLDA's default shares of the budget. The paper searches for the best shares, by the truth; we do not. "
+        "Their ε is only claimed, and for neighbours that replace a document; ours is for one that is added or "
+        "removed.",
+        "VI of Park et al.: `VariationalLDA.published()` at this ε and δ, with at most as many tokens of a document "
+        "as the mean has, and a clip of a tenth of that, as theirs. VariationalLDA: our form of it. LDA: 150 Gibbs "
+        "sweeps. All know α₀, and none the share of each topic.",
+        "The paper says of (c) that config. 1 performs the best, and further on that a large α₀ gives config. 2 "
+        "“lower error” there. The second is read as lower than in (a). “Overlaps” is within 5%.",
+        "In (a) our form stays at an error of 0.09 however large ε is, where its plain form has 0.01. That is its "
+        "clips, which give documents of pure topics less weight than LDA reckons with. With `clip=4` two runs at each "
+        "ε had 0.016 (ε = 0.5), 0.011 (2) and 0.010 (from 8 on). The default, 0.5, is meant for text: of arXiv's "
+        "abstracts (K = 30, one run, documents kept out of training, not those of Figure 4) it had perplexity 830 "
+        "at ε = 64 and 855 at ε = 4, `clip=4` had 846 and 980.",
+    ),
+)

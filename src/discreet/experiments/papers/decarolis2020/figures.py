@@ -1,0 +1,9 @@
+"""DeCarolis et al., "An end-to-end Differentially Private LDA Using a Spectral Algorithm", ICML 2020."""
+
+from __future__ import annotations
+
+from discreet.experiments.papers.decarolis2020.error import FIGURE_2
+from discreet.experiments.papers.decarolis2020.moments import FIGURE_3
+from discreet.experiments.papers.decarolis2020.text import FIGURE_4, TABLE_2
+
+EXPERIMENTS = (FIGURE_2, FIGURE_3, FIGURE_4, TABLE_2)

@@ -1,0 +1,1 @@
+"""Huang and Chen, Findings of EMNLP 2021 (SUB-LDA)."""

@@ -1,0 +1,1 @@
+"""Zhao, Ren, Yang and Yang, IJCAI 2019."""

@@ -1,0 +1,1 @@
+"""Numbers that judge topics, tokens and draws."""

@@ -1,0 +1,1 @@
+"""Whole-number noise, drawn exactly."""

@@ -1,0 +1,1 @@
+"""What documents add to a statistic."""

@@ -1,0 +1,1 @@
+"""New topics for tokens."""

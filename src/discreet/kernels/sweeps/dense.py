@@ -1,0 +1,176 @@
+"""The frozen sweep: a new topic for every token, sixteen documents at a time.
+
+Each token's topic is drawn from ``p(k) ∝ weights[w, k] · (n[d, k] + alpha[k])``, where the weights do not change during
+the sweep and ``n[d, ·]`` counts the topics of the document's other tokens. Given the weights documents are independent,
+and this is what makes the kernel fast: a draw within one document waits for the draw before it, so sixteen documents
+advance in step, one token each. Their sums over topics are vector work on contiguous rows; then one transposition turns
+sixteen rows of sixteen partial sums into sixteen lanes, one a document, and the choice of a topic is vector work too.
+
+Order of additions (the same for every machine and number of threads): topic ``k`` sits in lane ``k % 16``; a lane adds
+up its topics in rising order; the lanes are added in rising order; the mark ``u · total`` is found first among the
+lanes, then within its lane. All in float32 with 24 random bits: a topic's probability is right to about 2^-24, so one
+below that may never be drawn, or be drawn that often (the first topic of the sum).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
+from discreet.kernels.compile import at, bare_kernel, part
+from discreet.kernels.lanes import LANES, as_float, gather, load, passed, splat, store, transpose, unit_interval, where
+from discreet.kernels.sweeps.slots import (
+    BITS_SIZE,
+    CHOSEN,
+    END,
+    NOW,
+    PLACE,
+    ROWS,
+    SLOTS_SIZE,
+    TOKEN,
+    WORD_ROW,
+    aligned,
+    open_slots,
+    start_document,
+    step_on,
+)
+
+_TALLY = BITS_SIZE  # in `bits`, 2 × width: a document's topics as it starts, even and odd tokens apart
+
+
+def dense_scratch(width: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
+    """Working memory of one thread; its contents mean nothing between calls.
+
+    The first array holds 16 × width topic counts, 16 × width running sums and 16 × 16 lane sums; for the others see
+    ``kernels/sweeps/slots.py``.
+    """
+    bits = aligned(_TALLY + 2 * width, np.uint32)
+    bits[ROWS : ROWS + LANES] = np.arange(LANES) * width
+    return aligned(2 * LANES * width + LANES * LANES, np.float32), bits, aligned(SLOTS_SIZE, np.uint64)
+
+
+@part
+def count_document(
+    row: Int,
+    topics: UInt16Array,
+    start: Int,
+    stop: Int,
+    width: Int,
+    rows: Float32Array,
+    tally: Int,
+    bits: UInt32Array,
+) -> None:
+    """The topics of one document's tokens, to ``rows`` from ``row`` on.
+
+    Two tallies, in ``bits`` from ``tally`` on, even and odd tokens apart: equal neighbours would wait for each other.
+    """
+    for k in range(tally, tally + 2 * width, LANES):
+        store(bits, k, splat(np.uint32(0)))
+    even, odd = at(tally), at(tally + width)
+    for i in range(start, stop - 1, 2):
+        bits[even + at(topics[at(i)])] += np.uint32(1)
+        bits[odd + at(topics[at(i + 1)])] += np.uint32(1)
+    if (stop - start) % 2 == 1:
+        bits[even + at(topics[at(stop - 1)])] += np.uint32(1)
+    for k in range(0, width, LANES):
+        store(rows, row + k, as_float(load(bits, tally + k) + load(bits, tally + width + k)))
+
+
+@part
+def _count_slot(
+    slot: Int, topics: UInt16Array, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+) -> None:
+    """Count the topics of the document in this slot."""
+    start, stop = np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])
+    count_document(slot * width, topics, start, stop, width, rows, _TALLY, bits)
+
+
+@bare_kernel
+def sweep_dense(
+    words: Int32Array,
+    offsets: IntArray,
+    numbers: UInt32Array,
+    topics: UInt16Array,
+    first: Int,
+    last: Int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    n_visits: Int,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Draw the topics of documents ``first`` to ``last - 1`` anew, ``n_visits`` times over.
+
+    The visits of a document follow each other at once: under frozen weights it makes no difference to it whether others
+    are visited in between, and it is counted only once.
+
+    ``weights`` is flat, one row of ``width`` a word, width a multiple of 16; weights and alpha beyond the number of
+    topics are zero. The last three arguments come from :func:`dense_scratch`.
+    """
+    width = alpha.shape[0]
+    wide = np.uint64(width)
+    partial, sums = LANES * width, 2 * LANES * width
+    nothing = splat(np.float32(0))
+    open_slots(first, n_visits, slots)
+    for slot in range(LANES):
+        if start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
+            _count_slot(slot, topics, width, rows, bits, slots)
+            i = slots[TOKEN + slot]
+            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
+            bits[NOW + slot] = bits[slots[PLACE + slot]]
+            rows[np.uint64(slot) * wide + np.uint64(topics[i])] -= np.float32(1)
+
+    active = 1
+    while active > 0:
+        # 1. Sixteen documents, one token each: lane sums of the topics' weights.
+        for slot in range(LANES):
+            row, word = slot * width, np.int64(slots[WORD_ROW + slot])
+            total = nothing
+            for k in range(0, width, LANES):
+                total = total + load(weights, word + k) * (load(rows, row + k) + load(alpha, k))
+                store(rows, partial + row + k, total)
+            store(rows, sums + slot * LANES, total)
+
+        # 2. One document a lane: find the mark among the lane sums, then within its lane.
+        transpose(rows, sums)
+        total = nothing
+        for lane in range(sums, sums + LANES * LANES, LANES):
+            total = total + load(rows, lane)
+            store(rows, lane, total)
+        mark = unit_interval(load(bits, NOW)) * total
+        chosen, below = splat(np.uint32(0)), nothing
+        for lane in range(sums, sums + LANES * LANES, LANES):
+            running = load(rows, lane)
+            flag = passed(running, mark, total)
+            chosen = chosen + flag
+            below = where(flag, running, below)
+        mark = mark - below
+        places = load(bits, ROWS) + chosen
+        total = gather(rows, partial + width - LANES, places)
+        for k in range(partial, partial + width - LANES, LANES):
+            chosen = chosen + passed(gather(rows, k, places), mark, total) * splat(np.uint32(LANES))
+        store(bits, CHOSEN, chosen)
+
+        # 3. Book the draws and step on. The next token leaves its counts here, long before step 1 reads them.
+        active = 0
+        for slot in range(LANES):
+            i = slots[TOKEN + slot]
+            if i == slots[END + slot]:
+                continue
+            active += 1
+            row, topic = np.uint64(slot) * wide, np.uint64(bits[CHOSEN + slot])
+            topics[i] = topic
+            if step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots):
+                rows[row + topic] += np.float32(1)
+            elif start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
+                _count_slot(slot, topics, width, rows, bits, slots)
+            else:
+                continue
+            i = slots[TOKEN + slot]
+            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
+            bits[NOW + slot] = bits[slots[PLACE + slot]]
+            rows[row + np.uint64(topics[i])] -= np.float32(1)

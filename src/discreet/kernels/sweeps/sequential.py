@@ -1,0 +1,85 @@
+"""The papers' own sweep: collapsed Gibbs sampling in which every draw moves the counts that the next one reads.
+
+Griffiths and Steyvers (2004), Eq. 5, as papers 000, 001 and 002 use it. Only the ``as_published`` forms run it: a draw
+depends on all tokens drawn before it in every document, so that nothing is proved about it and one thread must do it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet._types import BoolArray, FloatArray, Int32Array, IntArray, UInt16Array, UInt32Array
+from discreet.kernels.compile import kernel
+from discreet.kernels.lanes import LANES
+from discreet.kernels.stream import BLOCK, GROUP, fill_document
+from discreet.kernels.sweeps.choice import ROW, choose
+
+_WINDOW = 4 * GROUP
+"""32-bit draws made at a time, two for each token."""
+
+
+@kernel
+def sweep_sequential(
+    words: Int32Array,
+    offsets: IntArray,
+    topics: UInt16Array,
+    visited: BoolArray,
+    word_topic: FloatArray,
+    topic_totals: FloatArray,
+    doc_topic: FloatArray,
+    alpha: FloatArray,
+    beta: float,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    clip: float = math.inf,
+) -> None:
+    """Draw the topic of every visited token anew, document by document, slot by slot, and move the counts.
+
+    A token w of document d leaves the counts of its topic, draws from
+
+        p(k) ∝ (min(n[w, k], clip) + β) / (n[k] + V·β) · (n[d, k] + α[k])
+
+    and enters those of the new one. ``word_topic`` (flat, word × topic), ``topic_totals`` and ``doc_topic`` (document ×
+    topic) hold n[w, k], n[k] and n[d, k] with the token's own count inside; each is moved by exactly ±1, and the clip
+    touches a copy only (000, Algorithm 1, lines 12 and 15). They need not be whole numbers, nor agree with each other:
+    noise may have been added. **A count below zero is read as zero**, each of the three by itself, so that no noise can
+    make a chance negative. The papers do not say what they do there.
+
+    Tokens that are not visited keep their topics and stay in the counts. Chances and their sums are float64. A draw
+    takes 53 bits: the 32-bit draws 2i and 2i + 1 of (key, purpose, sweep, document), i being the token's place in its
+    document, visited or not.
+    """
+    n_topics = alpha.shape[0]
+    mass = beta * (word_topic.shape[0] // n_topics)
+    inverse = 1.0 / (np.maximum(topic_totals, 0.0) + mass)
+    row_ends = np.empty((n_topics + ROW - 1) // ROW)
+    chances = np.zeros(ROW * row_ends.shape[0])
+    draws, places = np.empty(_WINDOW, np.uint32), np.empty(2 * LANES, np.uint32)
+    for d in range(offsets.shape[0] - 1):
+        start, length = offsets[d], offsets[d + 1] - offsets[d]
+        for i in range(length):
+            at = 2 * i % _WINDOW
+            if at == 0:
+                wanted = min(_WINDOW, (2 * (length - i) + GROUP - 1) // GROUP * GROUP)
+                fill_document(key, purpose, sweep, np.uint32(d), 2 * i // BLOCK, places, 0, draws, 0, wanted)
+            if not visited[start + i]:
+                continue
+            row, old = words[start + i] * n_topics, topics[start + i]
+            word_topic[row + old] -= 1.0
+            topic_totals[old] -= 1.0
+            doc_topic[d, old] -= 1.0
+            inverse[old] = 1.0 / (max(topic_totals[old], 0.0) + mass)
+            for topic in range(n_topics):
+                k = np.uint64(topic)  # an index that might be negative would keep the loop from running in lanes
+                word = max(min(word_topic[np.uint64(row) + k], clip), 0.0) + beta
+                chances[k] = word * inverse[k] * (max(doc_topic[d, k], 0.0) + alpha[k])
+            bits = (np.uint64(draws[at]) << np.uint64(21)) | (np.uint64(draws[at + 1]) >> np.uint64(11))
+            new = choose(chances, row_ends, n_topics, np.float64(bits) * 2.0**-53)
+            topics[start + i] = new
+            word_topic[row + new] += 1.0
+            topic_totals[new] += 1.0
+            doc_topic[d, new] += 1.0
+            inverse[new] = 1.0 / (max(topic_totals[new], 0.0) + mass)

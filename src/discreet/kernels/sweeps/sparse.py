@@ -1,0 +1,259 @@
+"""The frozen sweep for many topics: a draw looks only at the topics present in the document.
+
+p(k) ∝ weights[w, k] · (n[d, k] + alpha[k]) is split in two (as Yao, Mimno and McCallum, KDD 2009, split it): the part
+with n[d, k] has as many terms as the document has topics; the part with alpha does not depend on the document, so its
+sum is one number a word, made once a sweep, and its row is read only when the mark falls there.
+
+Each slot keeps the document's topics as a short list (topic, count) in no particular order: a topic that leaves is
+replaced by the last one. Otherwise as in ``dense.py``: sixteen documents in step, lane sums, one transposition.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
+from discreet.kernels.compile import bare_kernel, part
+from discreet.kernels.lanes import LANES, gather, load, passed, prefetch, splat, store, transpose, unit_interval, where
+from discreet.kernels.sweeps.slots import (
+    BITS_SIZE,
+    CHOSEN,
+    END,
+    NOW,
+    PLACE,
+    SLOTS_SIZE,
+    TOKEN,
+    WORD_ROW,
+    aligned,
+    open_slots,
+    start_document,
+    step_on,
+)
+
+_PRESENT = SLOTS_SIZE  # in `slots`: how many topics each document has
+_SMOOTH_FLAG = BITS_SIZE  # in `bits`: 1 where the mark fell into the alpha part
+_IDS = _SMOOTH_FLAG + LANES  # 16 × capacity: the topics present, then 16 × width: 1 + place of each topic, 0 if absent
+
+
+def sparse_scratch(width: Int, capacity: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
+    """Working memory of one thread, for documents of at most ``capacity`` different topics (a multiple of 16).
+
+    The first array holds 16 × capacity counts, as many running sums, 16 × 16 lane sums, and a few rows of sixteen.
+    """
+    return (
+        aligned(2 * LANES * capacity + LANES * LANES + 3 * LANES, np.float32),
+        aligned(_IDS + LANES * (capacity + width), np.uint32),
+        aligned(SLOTS_SIZE + LANES, np.uint64),
+    )
+
+
+@bare_kernel
+def smooth_sums(
+    weights: Float32Array, alpha: Float32Array, first_word: Int, last_word: Int, smooth: Float32Array
+) -> None:
+    """Running sums of weights[w, k] · alpha[k], one for each sixteen topics, for a range of words."""
+    width = alpha.shape[0]
+    n_blocks = width // LANES
+    for w in range(first_word, last_word):
+        running = np.float32(0)
+        for block in range(n_blocks):
+            total = np.float32(0)
+            for k in range(block * LANES, block * LANES + LANES):
+                total += weights[w * width + k] * alpha[k]
+            running += total
+            smooth[w * n_blocks + block] = running
+
+
+@part
+def _draw_smooth(word: Int, mark: np.float32, weights: Float32Array, alpha: Float32Array, smooth: Float32Array) -> int:
+    """The topic at ``mark`` in the running sum of weights · alpha: first the block of sixteen, then within it.
+
+    A mark that rounding has pushed past the end of its block stays in the last topic that has any weight.
+    """
+    width = alpha.shape[0]
+    n_blocks = width // LANES
+    row = word // LANES
+    low, high = 0, n_blocks - 1  # the first block whose running sum exceeds the mark, or equals the total
+    total = smooth[row + n_blocks - 1]
+    while low < high:
+        middle = (low + high) // 2
+        if smooth[row + middle] <= mark and smooth[row + middle] < total:
+            low = middle + 1
+        else:
+            high = middle
+    if low > 0:
+        mark -= smooth[row + low - 1]
+    topic, running = low * LANES, np.float32(0)
+    for k in range(low * LANES, low * LANES + LANES):
+        weight = weights[word + k] * alpha[k]
+        if weight > 0:
+            topic = k
+            running += weight
+            if running > mark:
+                break
+    return topic
+
+
+@part
+def _add_topic(
+    slot: Int, topic: np.uint64, capacity: Int, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+) -> None:
+    at = np.uint64(_IDS + LANES * capacity + slot * width) + topic
+    place = bits[at]
+    if place == 0:
+        place = np.uint32(slots[_PRESENT + slot] + np.uint64(1))
+        slots[_PRESENT + slot] = place
+        bits[at] = place
+        bits[np.uint64(_IDS + slot * capacity) + np.uint64(place) - np.uint64(1)] = topic
+    rows[np.uint64(slot * capacity) + np.uint64(place) - np.uint64(1)] += np.float32(1)
+
+
+@part
+def _take_topic(
+    slot: Int, topic: np.uint64, capacity: Int, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+) -> None:
+    places = np.uint64(_IDS + LANES * capacity + slot * width)
+    ids, counts = np.uint64(_IDS + slot * capacity), np.uint64(slot * capacity)
+    place = np.uint64(bits[places + topic]) - np.uint64(1)
+    rows[counts + place] -= np.float32(1)
+    if rows[counts + place] == np.float32(0):
+        end = slots[_PRESENT + slot] - np.uint64(1)
+        moved = bits[ids + end]
+        bits[ids + place] = moved
+        rows[counts + place] = rows[counts + end]
+        bits[places + np.uint64(moved)] = place + np.uint64(1)
+        bits[places + topic] = 0
+        bits[ids + end] = 0
+        rows[counts + end] = np.float32(0)
+        slots[_PRESENT + slot] = end
+
+
+@part
+def _list_document(
+    slot: Int,
+    topics: UInt16Array,
+    capacity: Int,
+    width: Int,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Forget the topics of the slot's last document and list those of the new one."""
+    for place in range(np.int64(slots[_PRESENT + slot])):
+        topic = np.uint64(bits[_IDS + slot * capacity + place])
+        bits[np.uint64(_IDS + LANES * capacity + slot * width) + topic] = 0
+        bits[_IDS + slot * capacity + place] = 0
+        rows[slot * capacity + place] = np.float32(0)
+    slots[_PRESENT + slot] = 0
+    for i in range(np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])):
+        _add_topic(slot, np.uint64(topics[i]), capacity, width, rows, bits, slots)
+
+
+@bare_kernel
+def sweep_sparse(
+    words: Int32Array,
+    offsets: IntArray,
+    numbers: UInt32Array,
+    topics: UInt16Array,
+    first: Int,
+    last: Int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    smooth: Float32Array,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Draw the topics of documents ``first`` to ``last - 1`` anew.
+
+    As :func:`~discreet.kernels.sweeps.dense.sweep_dense`, with ``smooth`` from :func:`smooth_sums` and the last three
+    arguments from :func:`sparse_scratch`.
+    """
+    width = alpha.shape[0]
+    capacity = (rows.shape[0] - LANES * LANES - 3 * LANES) // (2 * LANES)
+    wide, one = np.uint64(width), np.uint64(1)
+    partial, sums = LANES * capacity, 2 * LANES * capacity
+    smooth_now = sums + LANES * LANES
+    rest, rest_smooth = smooth_now + LANES, smooth_now + 2 * LANES
+    n_blocks = np.uint64(width // LANES)
+    nothing = splat(np.float32(0))
+    rows[:] = 0
+    bits[_IDS:] = 0
+    open_slots(first, 1, slots)
+    for slot in range(LANES):
+        if start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
+            _list_document(slot, topics, capacity, width, rows, bits, slots)
+            i = slots[TOKEN + slot]
+            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
+            rows[smooth_now + slot] = smooth[(np.uint64(words[i]) + one) * n_blocks - one]
+            bits[NOW + slot] = bits[slots[PLACE + slot]]
+            _take_topic(slot, np.uint64(topics[i]), capacity, width, rows, bits, slots)
+
+    active = 1
+    while active > 0:
+        # 1. Sixteen documents, one token each: lane sums over the topics present.
+        for slot in range(LANES):
+            word, row = np.int64(slots[WORD_ROW + slot]), slot * capacity
+            total = nothing
+            for j in range(row, row + np.int64(slots[_PRESENT + slot]), LANES):
+                total = total + gather(weights, word, load(bits, _IDS + j)) * load(rows, j)
+                store(rows, partial + j, total)
+            store(rows, sums + slot * LANES, total)
+
+        # 2. One document a lane: does the mark fall into the alpha part? If not, in which lane?
+        transpose(rows, sums)
+        present = nothing
+        for lane in range(sums, sums + LANES * LANES, LANES):
+            present = present + load(rows, lane)
+            store(rows, lane, present)
+        total = present + load(rows, smooth_now)
+        mark = unit_interval(load(bits, NOW)) * total
+        store(bits, _SMOOTH_FLAG, passed(present, mark, total))
+        store(rows, rest_smooth, mark - present)
+        chosen, below = splat(np.uint32(0)), nothing
+        for lane in range(sums, sums + LANES * LANES, LANES):
+            running = load(rows, lane)
+            flag = passed(running, mark, present)
+            chosen = chosen + flag
+            below = where(flag, running, below)
+        store(rows, rest, mark - below)
+        store(bits, CHOSEN, chosen)
+
+        # 3. Find the topic, book it and step on.
+        active = 0
+        for slot in range(LANES):
+            i = slots[TOKEN + slot]
+            if i == slots[END + slot]:
+                continue
+            active += 1
+            word, row = np.int64(slots[WORD_ROW + slot]), slot * capacity
+            if bits[_SMOOTH_FLAG + slot] != 0:
+                topic = np.uint64(_draw_smooth(word, rows[rest_smooth + slot], weights, alpha, smooth))
+            else:
+                place = row + np.int64(bits[CHOSEN + slot])
+                end = place + (np.int64(slots[_PRESENT + slot]) - 1) // LANES * LANES
+                while (
+                    place < end
+                    and rows[partial + place] <= rows[rest + slot]
+                    and rows[partial + place] < rows[partial + end]
+                ):
+                    place += LANES
+                topic = np.uint64(bits[_IDS + place])
+            topics[i] = topic
+            if step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots):
+                _add_topic(slot, topic, capacity, width, rows, bits, slots)
+            elif start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
+                _list_document(slot, topics, capacity, width, rows, bits, slots)
+            else:
+                continue
+            i = slots[TOKEN + slot]
+            word = np.int64(words[i]) * width
+            slots[WORD_ROW + slot] = word
+            rows[smooth_now + slot] = smooth[(np.uint64(words[i]) + one) * n_blocks - one]
+            bits[NOW + slot] = bits[slots[PLACE + slot]]
+            _take_topic(slot, np.uint64(topics[i]), capacity, width, rows, bits, slots)
+            for j in range(_IDS + slot * capacity, _IDS + slot * capacity + np.int64(slots[_PRESENT + slot])):
+                prefetch(weights, word + np.int64(bits[j]))

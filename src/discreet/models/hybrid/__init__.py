@@ -1,0 +1,1 @@
+"""HybridLDA, and its proof."""

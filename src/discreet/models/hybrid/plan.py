@@ -1,0 +1,178 @@
+"""What a HybridLDA fit costs, settled before the data are touched. Theorem B: ``models/hybrid/proof.md``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet._errors import InputError
+from discreet._random import Key
+from discreet.privacy import accounting
+from discreet.privacy.calibrate import bounded_range, discrete_laplace
+from discreet.privacy.events import BoundedRangeDraw, DiscreteLaplacePair, Entry, PureRelease
+from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
+from discreet.privacy.ledger import Budget, Ledger, Reservation
+from discreet.training import self_test
+from discreet.training.checkpoint import Checkpoint
+from discreet.training.payment import Payment
+
+DRAW_SHARE = 0.9
+"""Of ``epsilon``, for the draws by themselves; noise gets what is then left. On KOS more than 0.5 or 0.7 was better."""
+
+LARGEST_INHERENT = 64.0
+"""Up to here, and with priors within `bounds.PRIOR`, every product of a draw is a normal float32."""
+
+SELF_TESTS = (self_test.laplace_noise, self_test.exact_draws)
+"""Of the kernels that the guarantee rests on."""
+
+EXAMPLE = 100
+"""Words of the document whose protection is told beside that of a word."""
+
+
+def inaccuracy(n_topics: int) -> float:
+    """κ: the logarithm of each probability of the implemented draw is within this of the ideal one's."""
+    return n_topics * 2.0**-29 + 2.0**-23  # [kappa]
+
+
+def clip_for(model: Any) -> float:
+    """C of ε_I as the paper has it (Eq. 7), nothing set aside for the arithmetic."""
+    return float(model.beta) * math.expm1(float(model.epsilon_inherent) / 2)
+
+
+@dataclass(frozen=True)
+class HybridPlan:
+    """T + 1 releases and T draws, and the total ε at the δ that it was made for."""
+
+    laplace: DiscreteLaplacePair
+    draw: BoundedRangeDraw
+    n_topics: int
+    n_sweeps: int
+    epsilon: float
+
+    @classmethod
+    def make(
+        cls,
+        budget: Budget | None,
+        delta: float,
+        laplace: float | None,
+        inherent: float | None,
+        *,
+        n_topics: int,
+        n_sweeps: int,
+    ) -> HybridPlan:
+        """From a total and one part at most, or from both parts."""
+        if (budget is None) != (laplace is not None and inherent is not None):
+            raise InputError(
+                "say how much privacy to spend: epsilon= for the whole fit, alone or with one of epsilon_laplace= and "
+                "epsilon_inherent=, or these two for each sweep without epsilon=."
+            )
+        slack = 4 * inaccuracy(n_topics)
+        draw = None if inherent is None else BoundedRangeDraw(eta=float(inherent) + slack)  # [range]
+        noise = None if laplace is None else DiscreteLaplacePair(epsilon=float(laplace))
+        if budget is not None and draw is None:
+            if noise is None:
+                found = bounded_range(Budget(DRAW_SHARE * budget.epsilon, budget.delta), rounds=n_sweeps)
+            else:
+                found = bounded_range(budget, rounds=n_sweeps, alongside=(Entry(noise, n_sweeps + 1),))
+            draw = BoundedRangeDraw(eta=min(1 / found.noise, LARGEST_INHERENT + slack))
+        assert draw is not None
+        if draw.eta <= slack:
+            raise InputError(
+                f"epsilon is so small that nothing would be left for {n_sweeps} draws of {n_topics} topics. Take a "
+                "larger, or fewer sweeps."
+            )
+        if budget is not None and noise is None:
+            found = discrete_laplace(budget, rounds=n_sweeps + 1, alongside=(Entry(draw, n_sweeps),))
+            noise = DiscreteLaplacePair(epsilon=2 / found.noise)
+        assert noise is not None
+        _check_scale(noise)
+        plan = cls(noise, draw, n_topics, n_sweeps, 0.0)
+        return cls(noise, draw, n_topics, n_sweeps, accounting.epsilon(plan.entries, delta))
+
+    @property
+    def releases(self) -> Entry:
+        return Entry(self.laplace, self.n_sweeps + 1, "noisy topic counts")  # [releases] one more than sweeps
+
+    @property
+    def draws(self) -> Entry:
+        return Entry(self.draw, self.n_sweeps, "topic of the word, drawn")  # [draws]
+
+    @property
+    def entries(self) -> tuple[Entry, Entry]:
+        return self.releases, self.draws
+
+    def clip(self, beta: float) -> float:
+        """C: weights in [β, C + β] have the range that was charged, less what is set aside for the arithmetic."""
+        inherent = self.draw.eta - 4 * inaccuracy(self.n_topics)
+        return float(beta) * math.expm1(inherent / 2)  # [clip-of-range]
+
+    def of_document(self, n_words: int, delta: float, spent: Iterable[Entry] | None = None) -> float:
+        """ε when so many words are replaced together: as many draws in each sweep, and as much more for a release.
+
+        ``spent``: what was charged, where that is more than the plan.
+        """
+        release = PureRelease(epsilon=n_words * self.laplace.epsilon)  # [document] not pairs: one cell may move far
+        entries = self.entries if spent is None else tuple(spent)
+        n_releases, n_draws = (sum(e.count for e in entries if e.event == kind) for kind in (self.laplace, self.draw))
+        return accounting.epsilon([Entry(release, n_releases), Entry(self.draw, n_draws * n_words)], delta)
+
+
+def _check_scale(noise: DiscreteLaplacePair) -> None:
+    from discreet.mechanisms.noise import LARGEST_SCALE, SMALLEST_SCALE
+
+    if not SMALLEST_SCALE <= 2 / noise.epsilon <= LARGEST_SCALE:
+        raise InputError(
+            f"noise of epsilon_laplace={noise.epsilon:g} a release cannot be drawn: it must lie between "
+            f"{2 / LARGEST_SCALE:.2g} and {2 / SMALLEST_SCALE:g}. Change epsilon, epsilon_inherent or n_sweeps."
+        )
+
+
+class HybridPayment(Payment):
+    """Releases and draws alternate, so each is drawn down by itself."""
+
+    def __init__(self, ledger: Ledger, plan: HybridPlan, checkpoint: Checkpoint | None, every: int) -> None:
+        self.plan = plan
+        self.releases, self.draws = Reservation(()), Reservation(())
+        super().__init__(
+            ledger, (), [plan.draw] * plan.n_sweeps, checkpoint=checkpoint, every=every, method="HybridLDA"
+        )
+
+    def _take(self, entries: tuple[Entry, ...]) -> None:
+        for entry in entries:
+            (self.draws if entry.event == self.plan.draw else self.releases).add(Reservation((entry,)))
+
+    def _entries(self, first: int, last: int) -> tuple[Entry, ...]:
+        """A release and a draw for each sweep; with the last sweep comes the last release."""
+        n = last - first
+        releases = n + (last == self.plan.n_sweeps)
+        counts = (self.plan.releases, releases), (self.plan.draws, n)
+        return tuple(replace(entry, count=count) for entry, count in counts if count)
+
+
+def guarantee_of(
+    plan: HybridPlan, delta: float, key: Key, assumptions: tuple[str, ...], spent: Iterable[Entry] | None = None
+) -> Guarantee:
+    """Theorem B, and what it comes to for a whole document; of what was ``spent``, where that is more than the plan."""
+    self_test.check(SELF_TESTS)
+    entries = plan.entries if spent is None else tuple(spent)
+    epsilon = plan.epsilon if spent is None else accounting.epsilon(entries, delta)
+    if key.seeded:
+        return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one word")
+    whole = plan.of_document(EXAMPLE, delta, entries)
+    meaning = f"ε = {whole:.4g}" + (", which protects nothing" if whole > 20 else "")
+    return Guarantee(
+        epsilon=epsilon,
+        delta=delta,
+        unit=Unit.WORD,
+        observer=Observer.TRAJECTORY,
+        relation=Relation.REPLACE,
+        basis=Basis.PROVEN,
+        reasons=(
+            *assumptions,
+            "documents keep their lengths, and a document added or removed is not covered",
+            "the word put in is one of the vocabulary (another only if unknown words keep a token of their own)",
+            f"for a document of {EXAMPLE} words replaced by another of that length the same argument gives {meaning}",
+        ),
+    )

@@ -1,0 +1,1 @@
+"""PrivateLDA, and its proof."""

@@ -1,0 +1,232 @@
+"""The rounds of PrivateLDA: local sweeps, one clipped contribution a unit, noise, and what is made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet._random import Purpose
+from discreet._types import AnyArray, Float32Array, FloatArray, IntArray
+from discreet.engines.threads.units import RoundEngine
+from discreet.evaluation.usefulness import Setting, judge
+from discreet.kernels.sweeps.slots import aligned
+from discreet.mechanisms.release import release_sum
+from discreet.models.private import shrink
+from discreet.models.private.plan import SIZES, Plan
+from discreet.models.private.shrink import Average
+from discreet.privacy.events import DiscreteGaussianRelease
+from discreet.training.loop import Measures
+from discreet.training.payment import Payment
+from discreet.training.promise import units_in_words, warn_of_delta
+
+if TYPE_CHECKING:
+    from discreet.models.private.model import PrivateLDA
+
+CLIP = 0.25
+"""The clip as a share of the median size of the units: clipping most of them costs less than noise for a longer one."""
+
+SAID = 0.75
+"""λ: the share of a word's released profile that contributions leave out, as it has been said."""
+
+EVENNESS, LEAST = 0.6, 0.15
+"""A cell's weight falls with the share of its topic in the word, (K·share + LEAST)^-EVENNESS: so the norm of a word is
+not spent on its main topic alone."""
+
+STEP = 0.5
+"""Round i moves the running average by i^-STEP."""
+
+
+_RELEASED = (
+    "n_units",
+    "clip",
+    "frequencies",
+    "word_weights",
+    "table",
+    "cell_weights",
+    "size",
+    "final_weight",
+    "n_tokens",
+)
+"""Fields of a run that a checkpoint keeps beside the averages: functions of what was released."""
+
+
+class Rounds:
+    """One training run. The engine is private; every other field is a function of what was released."""
+
+    def __init__(
+        self,
+        model: PrivateLDA,
+        plan: Plan,
+        engine: RoundEngine,
+        payment: Payment,
+        alpha: FloatArray,
+        saved: Mapping[str, AnyArray],
+        word_prior: FloatArray | None = None,
+    ) -> None:
+        self.model, self.plan, self.engine, self.payment, self.alpha = model, plan, engine, payment, alpha
+        self.word_prior = word_prior
+        """Of seed words, topic × word."""
+        self.n_releases = 0
+        self.events = plan.round_events
+        if saved:
+            self._resume(saved)
+        else:
+            self._start()
+
+    def _start(self) -> None:
+        model, engine = self.model, self.engine
+        self._learn_sizes()
+        self._learn_frequencies()
+        # Bits of their own (tokens take those of number 0), never the key itself: whoever guessed the start from what
+        # was released would know a part of the key that the noise hangs on.
+        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start]
+        generator = np.random.Generator(np.random.PCG64(seed.tolist()))
+        start = generator.exponential(1.0, (engine.n_words, model.n_topics))
+        if self.seeds is not None:
+            start = (1 - self.seeds.sum(axis=1, keepdims=True)) * start + model.n_topics * self.seeds
+        self.table = self.frequencies[:, None] * start
+        self.cell_weights = np.repeat(self.word_weights[:, None], model.n_topics, axis=1)
+        self.size = math.nan  # no round yet
+        self.running = Average.nothing(engine.n_words, model.n_topics)
+        self.final = Average.nothing(engine.n_words, model.n_topics)
+        self.final_weight = 0.0
+
+    def _state(self) -> dict[str, Any]:
+        """For a checkpoint: functions of what was released, and nothing else."""
+        averages = {"running": self.running, "final": self.final}
+        return {
+            **{name: getattr(self, name) for name in _RELEASED},
+            **{f"{name}_{part}": getattr(a, part) for name, a in averages.items() for part in ("value", "variance")},
+        }
+
+    def _resume(self, saved: Mapping[str, AnyArray]) -> None:
+        for name in _RELEASED:
+            found = saved[name]
+            setattr(self, name, found if found.ndim else float(found))
+        for name in ("running", "final"):
+            setattr(self, name, Average(saved[f"{name}_value"], saved[f"{name}_variance"]))
+
+    def _release(self, cells: IntArray, event: DiscreteGaussianRelease) -> IntArray:
+        self.n_releases += 1
+        return release_sum(
+            cells,
+            event,
+            self.payment.reservation,
+            key=self.engine.key,
+            number=self.n_releases,
+            n_threads=self.engine.n_threads,
+        )
+
+    # --- what must not be read off the data ---------------------------------------------------------------------------
+
+    def _learn_sizes(self) -> None:
+        """How many units there are, and how large: each unit counts once, in the bin of its norm."""
+        event = self.plan.sizes
+        step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
+        bins = self.engine.size_bins(SIZES)
+        noisy = self._release(np.bincount(bins, minlength=SIZES).astype(np.int64) * step, event) / step
+        deviation = event.scale / step
+        kept = np.where(noisy > 3 * deviation, noisy, 0.0)  # bins that stand above the noise
+        if not kept.sum() > 0:
+            kept = np.maximum(noisy, 1.0)
+        self.n_units = float(self.model.n_units or max(noisy.sum(), 1.0))
+        middle = int(np.searchsorted(np.cumsum(kept), kept.sum() / 2))
+        self.clip = float(self.model.clip or CLIP * 2.0 ** ((middle + 0.5) / 4))
+
+    def _learn_frequencies(self) -> None:
+        """The share of each word, from all units, clipped like any contribution."""
+        engine, event = self.engine, self.plan.frequencies
+        grid = self.clip / event.sensitivity
+        cells = engine.word_counts(np.full(engine.n_words, 1 / grid, np.float32), event.sensitivity)  # [words]
+        noisy = self._release(cells, event).astype(np.float64) * grid
+        deviation = event.scale * grid
+        self.frequencies = shrink.frequencies(noisy, deviation)
+        self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
+        self.n_tokens = max(float(noisy.sum()), 1.0)
+        units = units_in_words(self.n_units, public=self.model.n_units is not None)
+        warn_of_delta(self.model.delta, self.n_units, units, stacklevel=5)
+
+    @property
+    def seeds(self) -> FloatArray | None:
+        """Where seed words are expected: a function of a public prior and of what was released."""
+        if self.word_prior is None:
+            return None
+        return shrink.seeded(self.word_prior.T, self.frequencies * self.n_tokens)
+
+    # --- the rounds ---------------------------------------------------------------------------------------------------
+
+    def round(self, number: int) -> Measures:
+        """Sweep, release, average, shrink."""
+        self.payment.open_round(number, self._state)
+        model, engine, event = self.model, self.engine, self.events[number - 1]
+        background = SAID * shrink.profiles(self.table)
+        grid = self.clip / event.sensitivity
+        exact = engine.residuals(
+            number,
+            engine.coins(number, self.plan.threshold),
+            self._flat(self._weights()),
+            self.alpha,
+            n_sweeps=model.n_sweeps,
+            cell_weights=self._flat(self.cell_weights / grid),
+            background=self._flat(background),
+            clip=event.sensitivity,  # [clip] what was charged
+        )
+        cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
+        noisy = self._release(cells, event).reshape(engine.n_words, model.n_topics)
+        per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
+        beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
+        step = self._step(number)
+        size = beyond.sum() / (1 - SAID)  # of a clipped unit, in weighted tokens
+        self.size = size if math.isnan(self.size) else self.size + max(step, 0.05) * (size - self.size)
+        mean = beyond + self.size * self.frequencies[:, None] * background
+        self.running.move(mean, variance, step)
+        if number > model.n_rounds * 2 / 3:
+            weight = (event.sensitivity / event.scale) ** 2
+            self.final_weight += weight
+            self.final.move(mean, variance, weight / self.final_weight)
+        trusted = shrink.TRUST * self.running.variance
+        self.table = shrink.shrunk(self.running.value, trusted, self.frequencies, self.seeds)
+        self.cell_weights = self._weigh_cells()
+        return {}
+
+    def _weights(self) -> FloatArray:
+        """What a local step weighs topics by: φ̃, times the number of words."""
+        return shrink.topics(self.table) * self.engine.n_words
+
+    def _step(self, number: int) -> float:
+        return float(number**-STEP)
+
+    def _flat(self, table: FloatArray) -> Float32Array:
+        """As kernels want it: float32, flat, zero beyond the last topic."""
+        flat = aligned(self.engine.n_words * self.engine.width, np.float32)
+        flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics] = table
+        return flat
+
+    def _weigh_cells(self) -> FloatArray:
+        """By word and by share of the topic; one factor keeps the usual norm of a contribution where it was."""
+        profiles = shrink.profiles(self.table)
+        weights = self.word_weights[:, None] * (self.model.n_topics * profiles + LEAST) ** -EVENNESS
+        said = SAID * (2 - SAID)
+        now = (self.frequencies[:, None] * profiles * (1 - said * profiles) * weights**2).sum()
+        usual = (1 - said / 4) * (self.frequencies * self.word_weights**2).sum()
+        return np.asarray(weights * math.sqrt(usual / now))
+
+    @property
+    def best(self) -> Average:
+        """The mean over the last third of the rounds, weighted by their precision."""
+        return self.final if self.final_weight else self.running
+
+    def final_table(self) -> FloatArray:
+        return shrink.posterior(self.best.value, self.best.variance, self.frequencies, self.seeds)
+
+    def finish(self, setting: Setting) -> None:
+        """Hand the topics to the model, with the noise that is left in them and whether they stand out of it."""
+        model, best, table = self.model, self.best, self.final_table()
+        model.components_, model.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
+        model.standard_errors_ = np.ascontiguousarray((np.sqrt(best.variance) / table.sum(axis=0)).T)
+        known = replace(setting, n_units=self.n_units)
+        model.usefulness_ = judge(best.value, best.variance, model.components_, known)

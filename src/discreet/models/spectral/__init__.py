@@ -1,0 +1,1 @@
+"""SpectralLDA, and its proof."""

@@ -1,0 +1,1 @@
+"""The configurations of DeCarolis et al. 2020."""

@@ -1,0 +1,192 @@
+"""Config. 1 with right constants, proven: ``SpectralLDA(configuration=1, constants="right")``.
+
+The edges of the paper's Config. 1 are a cut: M̂₃ (e3) and M̂₂ (e4, e8). Here both get discrete Gaussian noise that is
+calibrated to how far replacing one document can move them (`sensitivities`), within one ledger. Proof:
+``models/spectral/proof.md``, last section. Different from the paper's Config. 1:
+
+1. M̂₂ is released once, for Ŵ and Ŵ† alike; the paper does it twice and gets two bases that do not belong together.
+2. Ŵ first, then M̂₃(Û, Û, Û) in k(k+1)(k+2)/6 cells: noise in d³ cells would give the same, and more of it.
+3. An entry that stands for m mirrored ones is released √m times larger: noise then is in the metric of the
+   sensitivities, and is up to √6 times smaller than mirrored noise.
+4. Eigenvalues are freed of the known noise, and topics that noise hides are left out, as in the sound form.
+5. Whole numbers, (ε, δ) by composition of Gaussians, not by sums; any ε.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._random import Key
+from discreet._types import FloatArray
+from discreet.corpus.corpus import Corpus
+from discreet.kernels.sums.moments import n_triples
+from discreet.mechanisms.release import release_sum
+from discreet.models.base import numbers
+from discreet.models.spectral.moments import smoothed, to_simplex
+from discreet.models.spectral.private import FINE, check_words, clear_of_noise, symmetric
+from discreet.models.spectral.published.mirrored import on_each_side
+from discreet.models.spectral.tensor import decompose, from_unique, unique_places
+from discreet.models.spectral.unbiased import LdaMoments, sensitivities
+from discreet.privacy.calibrate import gaussian, on_grid
+from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
+from discreet.privacy.ledger import Budget, Ledger, new_run
+from discreet.training import self_test
+from discreet.training.inputs import check_vocabulary, vocabulary_cost
+from discreet.training.promise import open_ledger
+
+if TYPE_CHECKING:
+    from discreet.models.spectral.model import SpectralLDA
+
+USUAL_SPLIT = (0.3, 0.7)
+"""Of the budget, as precision, for M̂₃ (e3) and M̂₂ (e4 and e8)."""
+
+SMALLEST = 2.0**-53
+"""Relative error of one operation in float64."""
+
+PUBLIC = "the number of documents is public"
+
+
+@dataclass(frozen=True)
+class ReplacePlan:
+    """Two releases, decided before the documents are touched."""
+
+    second: DiscreteGaussianRelease
+    third: DiscreteGaussianRelease
+    epsilon: float
+
+    @classmethod
+    def make(cls, model: SpectralLDA, n_words: int) -> ReplacePlan:
+        given = numbers(USUAL_SPLIT if model.edge_split is None else model.edge_split, "edge_split")
+        if given.shape != (2,) or not (np.isfinite(given) & (given > 0)).all():
+            raise InputError(
+                "edge_split must be 2 positive numbers for configuration=1 with constants='right', the shares of e3 "
+                f"and e4; found {model.edge_split!r}."
+            )
+        assert model.epsilon is not None
+        budget = Budget(float(model.epsilon), float(model.delta))
+        share = float(given[1] / given.sum())
+        cells = n_words * (n_words + 1) // 2
+        values = cells + n_triples(int(model.n_topics))
+        whole = gaussian(budget, cells=values, scale=FINE).noise  # the multiplier if all were spent on one release
+        second = on_grid(whole / math.sqrt(share), cells, scale=FINE)
+        rest = gaussian(
+            budget, cells=n_triples(int(model.n_topics)), scale=FINE, alongside=(Entry(second, 1, "e4"),), label="e3"
+        )
+        (entry,) = rest.plan
+        assert isinstance(entry.event, DiscreteGaussianRelease)
+        return cls(second, entry.event, rest.epsilon)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """In the order of their release."""
+        return Entry(self.second, 1, "second moment (e4, e8)"), Entry(self.third, 1, "third moment (e3)")
+
+
+def steps_of(event: DiscreteGaussianRelease, sensitivity: float, error: float) -> float:
+    """Grid steps in 1 such that whole numbers, of values computed within ``error``, move by at most what was charged.
+
+    Rounding adds at most 1 a cell to a difference and computing 2·error: ‖·‖ ≤ steps·(sensitivity + 2·error·√cells) +
+    √cells.
+    """
+    slack = math.sqrt(event.cells)
+    steps = (event.sensitivity - slack) / (sensitivity + 2 * error * slack)  # [steps]
+    if not event.sensitivity > 2 * slack:
+        raise InputError(
+            f"with {event.cells:,} cells and this epsilon, rounding would cost more than half of the noise. Use fewer "
+            "words or a smaller epsilon."
+        )
+    return steps * (1 - 1e-9)
+
+
+class ReplacedMoments:
+    """One run: M̂₂, then M̂₃ through what M̂₂'s release says. ``moments`` is private, all else released or public."""
+
+    def __init__(self, moments: LdaMoments, plan: ReplacePlan, ledger: Ledger, key: Key) -> None:
+        self.moments, self.plan, self.key = moments, plan, key
+        n = moments.n
+        two, three = sensitivities(moments.alpha0)
+        self.steps_two = steps_of(plan.second, two / n, 12 * (n + 16) * SMALLEST)  # [computed]
+        self.steps_three = steps_of(plan.third, three / n, 500 * (n + moments.n_words + 16) * SMALLEST)
+        self.reservation = ledger.reserve(  # [reserve-replaced] before any noise is drawn
+            plan.entries, run=new_run(), method="SpectralLDA"
+        )
+
+    def second(self) -> tuple[FloatArray, float]:
+        """M̂₂ with noise, and the deviation of the noise beside its diagonal."""
+        d = self.moments.n_words
+        high, low = np.tril_indices(d)
+        times = np.where(high == low, 1.0, math.sqrt(2)) * self.steps_two
+        cells = np.rint(self.moments.second()[high, low] * times).astype(np.int64)  # [whole]
+        noisy = release_sum(cells, self.plan.second, self.reservation, key=self.key, number=1)
+        found = symmetric(noisy, d) / (math.sqrt(2) * self.steps_two)
+        found[np.diag_indices(d)] *= math.sqrt(2)
+        return found, self.plan.second.scale / (math.sqrt(2) * self.steps_two)
+
+    def third(self, basis: FloatArray, n_topics: int) -> tuple[FloatArray, float]:
+        """M̂₃(Q, Q, Q) with noise for an orthonormal ``basis``; the deviation of the noise in a direction v⊗v⊗v."""
+        k = basis.shape[1]
+        i, j, h = unique_places(k)
+        times = np.sqrt(np.array([6.0, 3.0, 1.0])[(i == j).astype(int) + (j == h)]) * self.steps_three
+        cells = np.zeros(n_triples(n_topics), np.int64)
+        cells[: len(i)] = np.rint(self.moments.third(basis)[i, j, h] * times).astype(np.int64)
+        noisy = release_sum(cells, self.plan.third, self.reservation, key=self.key, number=2)
+        return from_unique(noisy[: len(i)] / times, k), self.plan.third.scale / self.steps_three
+
+
+def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
+    """Sets what ``fit`` sets."""
+    assumptions = check_vocabulary(corpus)
+    check_words(corpus.n_words)
+    if vocabulary_cost(corpus, Unit.DOCUMENT).entries:
+        raise InputError(
+            "the words were selected privately for adding or removing a document, but configuration=1 protects against "
+            "replacing one: their costs cannot be added. Use public words, or no configuration."
+        )
+    ledger = open_ledger(model, Unit.DOCUMENT, Relation.REPLACE)
+    plan = ReplacePlan.make(model, corpus.n_words)
+    key = Key.open(model.random_state)
+    moments = LdaMoments(corpus, model.alpha0, n_threads=model.n_threads)
+    run = ReplacedMoments(moments, plan, ledger, key)
+    second, deviation = run.second()
+    frequencies = np.maximum(second.sum(axis=1) * (model.alpha0 + 1), 1e-3 / corpus.n_words)  # M̂₂·1 = M₁/(α₀+1)
+    frequencies /= frequencies.sum()
+    whitening, _ = clear_of_noise(second, deviation, np.ones(corpus.n_words), model.n_topics)
+    clear = 0
+    if len(whitening.values):
+        raw, spread = run.third(whitening.vectors, model.n_topics)
+        parts = decompose(on_each_side(raw, whitening.values**-0.5), method=model.decomposition)
+        found = whitening.recover(parts, model.alpha0)
+        sizes = np.linalg.norm(parts.vectors / np.sqrt(whitening.values)[:, None], axis=0)
+        kept = parts.values > math.sqrt(len(sizes)) * spread * sizes**3
+        clear = int(kept.sum())
+    moments.close()
+    if clear:
+        model.components_ = smoothed(to_simplex(found.topics[kept]), frequencies, smoothing)
+        model.alpha_ = model.alpha0 * found.alpha[kept] / float(found.alpha[kept].sum())
+    else:
+        model.components_, model.alpha_ = frequencies[None, :], np.array([float(model.alpha0)])
+    model.eigenvalues_, model.n_topics_ = whitening.values, len(model.alpha_)
+    model._tell(float(moments.n), clear, public=True)
+    model.ledger_, model._spent, model.configuration_ = ledger, plan.entries, 1
+    model.guarantee_ = _guarantee(model, plan.epsilon, key, assumptions)
+
+
+def _guarantee(model: SpectralLDA, epsilon: float, key: Key, assumptions: tuple[str, ...]) -> Guarantee:
+    self_test.check(model._self_tests)
+    if key.seeded:
+        return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {Unit.DOCUMENT}")
+    return Guarantee(
+        epsilon=epsilon,
+        delta=float(model.delta),
+        unit=Unit.DOCUMENT,
+        observer=Observer.STATISTICS,
+        relation=Relation.REPLACE,
+        basis=Basis.PROVEN,
+        reasons=(*assumptions, PUBLIC),
+    )

@@ -1,0 +1,1 @@
+"""SubsampledLDA, and its proof."""

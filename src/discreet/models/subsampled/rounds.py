@@ -1,0 +1,177 @@
+"""The sound form of SUB-LDA: rounds of Theorem A with the paper's own steps and no others (``proof.md``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._random import Purpose
+from discreet._types import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.corpus.corpus import Corpus
+from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.evaluation import completion_perplexity
+from discreet.evaluation.usefulness import Setting, judge
+from discreet.kernels.sweeps.slots import aligned
+from discreet.mechanisms.release import release_sum
+from discreet.models.private.plan import FINEST, SCALE, STEPS
+from discreet.models.subsampled.rules import Converged, frequent_cells
+from discreet.privacy.calibrate import gaussian
+from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.ledger import Budget
+from discreet.training.loop import Measures
+from discreet.training.payment import Payment
+
+if TYPE_CHECKING:
+    from discreet.models.subsampled.model import SubsampledLDA
+
+STEP = 0.6
+"""Round i moves the running counts by i^-STEP of the way to its own."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is decided before the data are touched."""
+
+    rounds: Entry
+    event: DiscreteGaussianRelease
+    threshold: int
+    """No unit takes part unless 32 random bits are below this: the rate that is charged."""
+    epsilon: float
+
+    @classmethod
+    def make(cls, model: SubsampledLDA, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
+        """``before``: what the words have cost. It comes out of the same budget."""
+        threshold = math.ceil(model.largest_rate * 2**32)
+        for scale in (SCALE, FINEST):
+            found = gaussian(
+                Budget(float(model.epsilon), float(model.delta)),
+                rounds=int(model.n_rounds),
+                sampling_rate=threshold / 2**32,
+                cells=n_words * int(model.n_topics),
+                scale=scale,
+                alongside=before,
+                label="topic counts",
+            )
+            (event,) = (entry.event for entry in found.plan if isinstance(entry.event, DiscreteGaussianRelease))
+            if event.sensitivity >= 4 * STEPS:
+                break
+        if event.sensitivity < 1:
+            raise InputError(
+                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
+            )
+        return cls(found.plan[0], event, threshold, found.epsilon)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (self.rounds,)
+
+
+class Rounds:
+    """One training run. The engine is private; every other field is a function of what was released."""
+
+    def __init__(
+        self,
+        model: SubsampledLDA,
+        plan: Plan,
+        engine: KeptTopicsEngine,
+        payment: Payment,
+        alpha: FloatArray,
+        public: Corpus | None,
+        saved: Mapping[str, AnyArray],
+    ) -> None:
+        self.model, self.plan, self.engine, self.payment = model, plan, engine, payment
+        self.alpha, self.public = alpha, public
+        self.grid = model.clip / plan.event.sensitivity
+        self.n_releases = 0
+        self.perplexities: list[float] = []
+        self.counts = np.zeros((engine.n_words, model.n_topics))
+        self.variance = 0.0
+        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
+        start = np.random.Generator(np.random.PCG64(seed.tolist())).gamma(4.0, 0.25, self.counts.shape)
+        self.topics = start / start.sum(axis=0)
+        self.weights = aligned(engine.n_words * engine.width, np.float32)
+        self.converged = False
+        self._rule = None if model.tolerance is None else Converged(model.tolerance, model.patience)
+        if saved:
+            self._resume(saved)
+
+    def _state(self) -> dict[str, Any]:
+        """For a checkpoint: what was released, and the engine's private state."""
+        released = {"counts": self.counts, "variance": self.variance, "topics": self.topics}
+        return {**released, "perplexities": self.perplexities, **self.engine.state()}
+
+    def _resume(self, saved: Mapping[str, AnyArray]) -> None:
+        self.counts, self.variance, self.topics = saved["counts"], float(saved["variance"]), saved["topics"]
+        for perplexity in saved["perplexities"].tolist():
+            self._hear(perplexity)
+        self.engine.restore(saved)
+
+    def round(self, number: int) -> Measures:
+        """Sample, sweep, release, average."""
+        self.payment.open_round(number, self._state)
+        model, engine = self.model, self.engine
+        table = self.weights.reshape(engine.n_words, engine.width)
+        table[:, : model.n_topics] = self.topics * engine.n_words
+        exact = engine.contributions(
+            number,
+            self.included(number),
+            self.weights,
+            self.alpha,
+            n_sweeps=model.n_sweeps,
+            word_weights=np.full(engine.n_words, 1 / self.grid, np.float32),
+            clip=self.plan.event.sensitivity,  # [clip] what was charged
+        )
+        cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
+        self._average(self._release(cells).reshape(self.counts.shape), number)
+        positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
+        self.topics = positive / positive.sum(axis=0)
+        return self._judge()
+
+    def _release(self, cells: IntArray) -> IntArray:
+        self.n_releases += 1  # of this key: a resumed run has another, and counts anew
+        key, threads = self.engine.key, self.engine.n_threads
+        paid, number = self.payment.reservation, self.n_releases
+        return release_sum(cells, self.plan.event, paid, key=key, number=number, n_threads=threads)
+
+    def _average(self, noisy: IntArray, number: int) -> None:
+        """A step from the mean so far, and the variance of the noise that is left in it."""
+        scale = self.grid / self.model.sampling_rate  # [divisor] planned, never the batch's size
+        step = number**-STEP
+        self.counts = (1 - step) * self.counts + step * scale * noisy
+        self.variance = (1 - step) ** 2 * self.variance + (step * scale * self.plan.event.scale) ** 2
+
+    def included(self, number: int) -> BoolArray:
+        """Who takes part: each unit by its own coin, at the rate of all, or at one of its own below it (Eq. 10)."""
+        model, engine, largest = self.model, self.engine, self.plan.threshold
+        if not model.adaptive or number == 1:  # before the first release no word is frequent
+            return engine.coins(number, largest if not model.adaptive else math.ceil(model.sampling_rate * 2**32))
+        own = engine.shares(frequent_cells(self.counts, model.frequent_share))  # [own] its tokens and the released
+        return engine.coins(number, np.minimum(np.ceil(own * largest), largest).astype(np.int64))  # [rate]
+
+    def _judge(self) -> Measures:
+        """Eq. 9 on public documents: post-processing."""
+        if self.public is None:
+            return {}
+        perplexity = completion_perplexity(
+            self.topics.T, self.public, alpha=self.alpha, n_threads=self.engine.n_threads
+        )
+        self._hear(perplexity)
+        return {"public_perplexity": perplexity}
+
+    def _hear(self, perplexity: float) -> None:
+        self.perplexities.append(perplexity)
+        self.converged = self._rule is not None and self._rule(perplexity)
+
+    def finish(self, setting: Setting) -> None:
+        """Hand the topics to the model, with the noise that is left in them and whether they stand out of it."""
+        model, deviation = self.model, math.sqrt(self.variance)
+        model.components_ = np.ascontiguousarray(self.topics.T)
+        sizes = (np.maximum(self.counts, deviation / 2) + model.beta).sum(axis=0)
+        model.topic_shares_ = sizes / sizes.sum()
+        model.standard_errors_ = np.repeat(deviation / sizes[:, None], self.engine.n_words, axis=1)
+        model.usefulness_ = judge(self.counts, self.variance, model.components_, setting)

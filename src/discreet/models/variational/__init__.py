@@ -1,0 +1,1 @@
+"""VariationalLDA, and its proof."""

@@ -1,0 +1,192 @@
+"""The rounds of VariationalLDA: λ, the parameters of the topics' Dirichlets, moves towards what each round says of it.
+
+Three forms, all over ``engines/threads/variational.py``: our own rounds, which are PrivateLDA's with another local
+step; the published ones; and exact ones, which promise nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._random import Key, Purpose
+from discreet._types import AnyArray, FloatArray
+from discreet.engines.threads.variational import VariationalEngine
+from discreet.kernels.sweeps.slots import aligned
+from discreet.mechanisms.release import release_sum
+from discreet.models.private.plan import FINEST, SCALE, STEPS
+from discreet.models.private.rounds import Rounds
+from discreet.privacy import accounting
+from discreet.privacy.calibrate import gaussian, on_grid
+from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.ledger import Budget, Reservation
+from discreet.training.loop import Measures
+
+if TYPE_CHECKING:
+    from discreet.models.variational.model import VariationalLDA
+
+
+def step_size(model: VariationalLDA, number: int) -> float:
+    """ρ_t = (τ₀ + t)^-κ, with t = 0 in round 1, and never more than 1."""
+    return float(min((model.learning_offset + number - 1) ** -model.learning_decay, 1.0))
+
+
+def expected_topics(lam: FloatArray) -> FloatArray:
+    """exp(E[log β]) = exp(ψ(λ_kw) − ψ(Σ_w λ_kw)), word × topic, as λ is."""
+    from scipy.special import psi
+
+    return np.asarray(np.exp(psi(lam) - psi(lam.sum(axis=0))))
+
+
+def first_lambda(key: Key, n_words: int, n_topics: int) -> FloatArray:
+    """Hoffman's start, Gamma(100, 1/100) in every cell: reads no word."""
+    seed = key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
+    return np.random.Generator(np.random.PCG64(seed.tolist())).gamma(100.0, 0.01, (n_words, n_topics))
+
+
+class VariationalRounds(Rounds):
+    """Our own form. What was released is averaged and shrunk as in PrivateLDA; λ is β and so many counts a unit."""
+
+    model: VariationalLDA
+
+    def _weights(self) -> FloatArray:
+        lam = self.model.beta + self.n_units * self.table
+        return expected_topics(lam) * self.engine.n_words
+
+    def _step(self, number: int) -> float:
+        return step_size(self.model, number)
+
+
+class _Updates:
+    """Hoffman, Blei and Bach's: λ ← (1 − ρ)·λ + ρ·(β + the expected counts of the corpus, judged by this round's)."""
+
+    def __init__(self, model: VariationalLDA, engine: VariationalEngine, alpha: FloatArray) -> None:
+        self.model, self.engine, self.alpha = model, engine, alpha
+        self.lam = first_lambda(engine.key, engine.n_words, model.n_topics)
+
+    def _wide(self, table: FloatArray | float, dtype: type) -> AnyArray:
+        """As kernels want it: flat, zero beyond the last topic."""
+        flat = aligned(self.engine.n_words * self.engine.width, dtype)
+        flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics] = table
+        return flat
+
+    def _narrow(self, flat: AnyArray) -> AnyArray:
+        return flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics]
+
+    def _update(self, counts: FloatArray, step: float) -> Measures:
+        self.lam = (1 - step) * self.lam + step * (self.model.beta + counts)
+        return {}
+
+    def final_table(self) -> FloatArray:
+        """λ, whose columns are the means of the topics, times how many tokens each has."""
+        return self.lam
+
+
+class ExactRounds(_Updates):
+    """Without noise, clip or promise. A round in which every document takes part replaces λ: batch updates."""
+
+    def round(self, number: int) -> Measures:
+        engine, model = self.engine, self.model
+        threshold = math.ceil(model.sampling_rate * 2**32)
+        included = engine.coins(number, threshold)
+        if not included.any():
+            return {}
+        weights = self._wide(expected_topics(self.lam) * engine.n_words, np.float64)
+        sums = engine.expected(included, weights, self.alpha, n_steps=model.n_sweeps)
+        step = 1.0 if threshold == 2**32 else step_size(model, number)
+        return self._update(self._narrow(sums) * (engine.n_units / included.sum()), step)
+
+
+@dataclass(frozen=True)
+class PublishedPlan:
+    """Equal noise in every round, and no other release."""
+
+    rounds: Entry
+    event: DiscreteGaussianRelease
+    threshold: int
+    """A unit takes part when 32 random bits are below this."""
+    epsilon: float
+
+    @classmethod
+    def make(cls, model: VariationalLDA, n_words: int, before: tuple[Entry, ...] = ()) -> PublishedPlan:
+        """``before``: what the words have cost. It comes out of the same budget."""
+        threshold = math.ceil(model.sampling_rate * 2**32)
+        rate, cells, n_rounds = threshold / 2**32, n_words * int(model.n_topics), int(model.n_rounds)
+        for scale in (SCALE, FINEST):
+            if model.noise_multiplier is not None:
+                rounds = Entry(on_grid(float(model.noise_multiplier), cells, scale=scale, sampling_rate=rate), n_rounds)
+            else:
+                (rounds,) = gaussian(
+                    Budget(float(model.epsilon or math.nan), float(model.delta)),
+                    rounds=n_rounds,
+                    sampling_rate=rate,
+                    cells=cells,
+                    scale=scale,
+                    alongside=before,
+                ).plan
+            assert isinstance(rounds.event, DiscreteGaussianRelease)
+            event = rounds.event
+            if event.sensitivity >= 4 * STEPS:
+                break
+        if event.sensitivity < 1:
+            raise InputError("the noise is so large that nothing else would be left. Take a larger epsilon.")
+        rounds = replace(rounds, label="topic counts")
+        epsilon = accounting.epsilon((rounds, *before), float(model.delta))
+        if epsilon == math.inf:  # before anything is charged
+            raise InputError(
+                f"at delta={model.delta:g} no epsilon is finite, with what the words have cost. Take a larger delta, "
+                "or more noise."
+            )
+        return cls(rounds, event, threshold, epsilon)
+
+
+class PublishedRounds(_Updates):
+    """The steps of Park et al.: expected counts, clipped, noised, cells below zero set to zero, averaged into λ."""
+
+    def __init__(
+        self,
+        model: VariationalLDA,
+        plan: PublishedPlan,
+        engine: VariationalEngine,
+        reservation: Reservation,
+        alpha: FloatArray,
+    ) -> None:
+        super().__init__(model, engine, alpha)
+        self.plan, self.reservation = plan, reservation
+        assert model.clip is not None
+        self.grid = model.clip / plan.event.sensitivity
+        if model.n_units is not None and model.delta * model.n_units >= 1:
+            warnings.warn(
+                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: a fit "
+                "could then publish a whole unit. Take a delta far below.",
+                stacklevel=3,
+            )
+
+    def round(self, number: int) -> Measures:
+        engine, event = self.engine, self.plan.event
+        exact = engine.residuals(
+            number,
+            engine.coins(number, self.plan.threshold),
+            self._wide(expected_topics(self.lam) * engine.n_words, np.float32),
+            self.alpha,
+            n_sweeps=self.model.n_sweeps,
+            cell_weights=self._wide(1 / self.grid, np.float32),
+            background=self._wide(0.0, np.float32),
+            clip=event.sensitivity,  # [clip] what was charged
+        )
+        noisy = release_sum(
+            self._narrow(exact).ravel(),
+            event,
+            self.reservation,
+            key=engine.key,
+            number=number,
+            n_threads=engine.n_threads,
+        )
+        rate = self.plan.threshold / 2**32
+        counts = np.maximum(noisy, 0) * (self.grid / rate)  # [divisor] planned, never the batch's size
+        return self._update(counts.reshape(self.lam.shape), step_size(self.model, number))

@@ -1,0 +1,1 @@
+"""What may leave the house: topics with their guarantee, and the folder they are kept in."""

@@ -1,0 +1,276 @@
+"""Release: what may leave the house.
+
+Topics, the words they are made of, how they were made and what is promised about them. No document-topic table and
+nothing else that was not released: a Release can be given to whoever its guarantee is meant for. (Where that reads
+*none*, that is nobody but the curator: the topics of an ordinary model are exact counts in another form.) On disk it is
+a folder that any tool can read (see ``folder.py``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet._errors import InputError, WouldLeak, counted
+from discreet._types import AnyArray, FloatArray
+from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.tokenizer import Tokenizer
+from discreet.evaluation.usefulness import Usefulness
+from discreet.privacy import Basis, Guarantee
+from discreet.release import folder as release_folder
+
+JSON: TypeAlias = Any
+"""None, a bool, a finite number, a string, or a list or dictionary of these."""
+
+ROW_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A trained model without anything private that its guarantee does not cover."""
+
+    topics: FloatArray
+    """Topic × word; each row is a distribution over ``vocabulary``."""
+    vocabulary: tuple[str, ...]
+    alpha: FloatArray
+    """Prior weight of each topic in a document."""
+    beta: float
+    """Prior weight of each word in a topic."""
+    method: str
+    """The name of the command line's ``--method``, such as ``lda``."""
+    parameters: dict[str, JSON]
+    """Planned parameters of the training, never anything that was measured on the data."""
+    guarantee: Guarantee
+    ledger: list[dict[str, JSON]] = field(default_factory=list)
+    """What was charged, entry by entry; empty for models that promise nothing."""
+    history: dict[str, list[float]] = field(default_factory=dict)
+    """Values per sweep that are functions of released statistics only."""
+    tokenizer: Tokenizer | None = None
+    """How the training text became words, stop words apart, so that other text can too; None where it was counts."""
+    versions: dict[str, str] = field(default_factory=release_folder.versions)
+    """The software that made it, for whoever wants to repeat it."""
+    topic_shares: FloatArray | None = None
+    """How much of the text each topic is, from released numbers; None where the model does not know it."""
+    standard_errors: FloatArray | None = None
+    """Topic × word: the deviation of the privacy noise in each probability, before shrinking, which only lowers it. It
+    says nothing of how the documents happened to be. None where no noise was added, or where it is not known."""
+    usefulness: Usefulness | None = None
+    """Whether the topics stand out of the noise, judged by released numbers; None where no noise was added."""
+
+    def __post_init__(self) -> None:
+        topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
+        vocabulary = (self.vocabulary,) if isinstance(self.vocabulary, str) else tuple(self.vocabulary)
+        _check_words(vocabulary, topics.shape[1])
+        _check_topics(topics)
+        if alpha.shape != (len(topics),) or not (alpha > 0).all():
+            raise InputError(
+                f"alpha must hold one positive number for each of {len(topics)} topics; "
+                f"found shape {alpha.shape}, smallest {alpha.min(initial=np.inf):.3g}."
+            )
+        beta = self.beta
+        if isinstance(beta, bool) or not isinstance(beta, int | float | np.floating) or not 0 < beta < np.inf:
+            raise InputError(f"beta must be a positive number; found {beta!r}.")
+        if not isinstance(self.method, str) or not self.method:
+            raise InputError(f"method must be a name such as 'lda'; found {self.method!r}.")
+        if not isinstance(self.guarantee, Guarantee):
+            raise InputError(
+                f"guarantee must be a Guarantee; found {type(self.guarantee).__name__}. See Guarantee.none."
+            )
+        if self.guarantee.basis is Basis.ESTIMATE:
+            raise WouldLeak(
+                "an estimate was computed from private data and may not leave with a model. Keep it with the curator; "
+                "the model's own guarantee_ is what goes with its topics."
+            )
+        settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": float(beta)}
+        for name, shape in (("topic_shares", alpha.shape), ("standard_errors", topics.shape)):
+            if getattr(self, name) is not None:
+                settled[name] = _not_negative(getattr(self, name), shape, name)
+        if not isinstance(self.usefulness, Usefulness | None):
+            raise InputError(f"usefulness must be a Usefulness; found {type(self.usefulness).__name__}.")
+        if self.tokenizer is not None:
+            if not isinstance(self.tokenizer, Tokenizer):
+                raise InputError(f"tokenizer must be a Tokenizer; found {type(self.tokenizer).__name__}.")
+            if self.tokenizer.function is not None:
+                raise InputError("a tokenizer that is a function cannot be saved with a model. Leave tokenizer out.")
+            settled["tokenizer"] = self.tokenizer.without_stop_words()
+        for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
+            settled[name] = _plain(getattr(self, name), kind, name)
+        _check_lists(settled["history"], settled["versions"], settled["ledger"])
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    # --- reading it -------------------------------------------------------------------------------------------------
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.topics)
+
+    @property
+    def n_words(self) -> int:
+        """Size of the vocabulary."""
+        return len(self.vocabulary)
+
+    def top_words(self, n: int = 10) -> list[list[str]]:
+        """The ``n`` most probable words of each topic, best first (ties in the order of the vocabulary)."""
+        if n < 1:
+            raise InputError(f"the number of words per topic must be at least 1; found {n}.")
+        best = np.argsort(-self.topics, axis=1, kind="stable")[:, :n]
+        return [[self.vocabulary[i] for i in row] for row in best]
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(self.n_topics, 'topic')}, {counted(self.n_words, 'word')}"
+        verdict = "" if self.usefulness is None else f", {self.usefulness.verdict}"
+        return f"<Release: {self.method}, {sizes}, guarantee {self.guarantee.basis}{verdict}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks. Words come from outside, so they are escaped."""
+        best = (escape(" ".join(words)) for words in self.top_words())
+        rows = "".join(f"<tr><td>{k}</td><td>{words}</td></tr>" for k, words in enumerate(best))
+        about = [repr(self)[1:-1], f"guarantee: {self.guarantee.summary()}"]
+        if self.usefulness is not None:
+            about.append(self.usefulness.summary())
+        head = "<tr><th>topic</th><th>words</th></tr>"
+        return "".join(f"<div>{escape(line)}</div>" for line in about) + f"<table>{head}{rows}</table>"
+
+    # --- using it ---------------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None) -> FloatArray:
+        """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik.
+
+        ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, or a list of texts or of lists of words. Words
+        outside ``vocabulary`` are passed over; None and NaN are empty documents. Text is read as the training text was
+        (``self.tokenizer``), or by ``tokenizer``, which may be a function from a text to its words. The row of a
+        document without a known word is the prior. The result describes the documents given: if these are private, it
+        is for their curator's eyes. The same for any ``n_threads`` (all cores by default).
+        """
+        from discreet.engines.threads.documents import mixtures  # only here: reading a release needs no numba
+
+        if isinstance(X, Corpus):
+            corpus = X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
+        elif holds_texts(X):
+            corpus = texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
+        else:
+            corpus = Corpus.from_counts(X, self.vocabulary)
+        return mixtures(self.topics, self.alpha, corpus, n_threads)
+
+    # --- giving it away ---------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a new folder, completely or not at all. Replaces an existing release only with ``overwrite=True``."""
+        return release_folder.write(
+            path,
+            {name: array for name in release_folder.ALL_ARRAYS if (array := getattr(self, name)) is not None},
+            self.vocabulary,
+            {
+                "method": self.method,
+                "beta": self.beta,
+                "parameters": self.parameters,
+                "guarantee": self.guarantee.to_json(),
+                "ledger": self.ledger,
+                "history": self.history,
+                "versions": self.versions,
+                "tokenizer": self.tokenizer and self.tokenizer.to_json(),
+                "usefulness": self.usefulness and self.usefulness.to_json(),
+            },
+            overwrite=overwrite,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a folder that `save` wrote. Runs none of its maker's code: no pickle, every value checked.
+
+        The checksums find damage, not forgery: trust the guarantee as far as you trust whoever gave you the folder. The
+        tokenizer's pattern is theirs too, and there are regular expressions that take for ever.
+        """
+        with release_folder.reading(path) as (arrays, vocabulary, about):
+            about["guarantee"] = Guarantee.from_json(about["guarantee"])
+            if about["tokenizer"] is not None:
+                about["tokenizer"] = Tokenizer.from_json(about["tokenizer"])
+            if about["usefulness"] is not None:
+                about["usefulness"] = Usefulness.from_json(about["usefulness"])
+            return cls(vocabulary=vocabulary, **{**about, **arrays})
+
+
+def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
+    """A private, read-only float64 copy."""
+    try:
+        array: FloatArray = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers; found {type(values).__name__}.") from None
+    if array.ndim != dimensions or not array.size:
+        raise InputError(f"{name} must have {dimensions} dimensions and hold something; found shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
+    array.setflags(write=False)
+    return array
+
+
+def _not_negative(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+    array = _floats(values, len(shape), name)
+    if array.shape != shape or (array < 0).any():
+        raise InputError(f"{name} must be of shape {shape} and not negative; found {array.shape}, {array.min():.3g}.")
+    return array
+
+
+def _check_topics(topics: FloatArray) -> None:
+    if (topics < 0).any():
+        raise InputError(f"topics must not be negative; found {_first(topics, topics < 0)}.")
+    sums = topics.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        raise InputError(f"each topic must sum to 1; topic {worst} sums to {sums[worst]:.9g}.")
+
+
+def _check_words(vocabulary: Sequence[str], n_columns: int) -> None:
+    if len(vocabulary) != n_columns:
+        raise InputError(f"the vocabulary has {len(vocabulary):,} words but the topics {n_columns:,} columns.")
+    seen: set[str] = set()
+    for word in vocabulary:
+        if not isinstance(word, str):
+            raise InputError(f"the vocabulary must hold words; found {word!r}.")
+        if word in seen:
+            raise InputError(f"the vocabulary holds {word!r} more than once. Each word needs its own column.")
+        seen.add(word)
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"the word {word!r} cannot be written as UTF-8. Leave it out of the vocabulary.") from None
+
+
+def _check_lists(history: dict[str, Any], versions: dict[str, Any], ledger: list[Any]) -> None:
+    for name, values in history.items():
+        if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
+            raise InputError(f"history[{name!r}] must be a list of numbers.")
+    if not all(isinstance(text, str) for text in versions.values()):
+        raise InputError(f"versions must be texts; found {versions}.")
+    if not all(isinstance(entry, dict) for entry in ledger):
+        raise InputError("each entry of the ledger must be a dictionary.")
+
+
+def _plain(value: Any, kind: type, name: str) -> Any:
+    """A deep copy made of JSON values only, so that what is kept is what can be saved."""
+    if not isinstance(value, kind if kind is list else Mapping):
+        raise InputError(f"{name} must be a {kind.__name__}; found {type(value).__name__}.")
+
+    def unwrap(other: object) -> Any:
+        if isinstance(other, np.generic | np.ndarray):
+            return other.tolist()
+        raise TypeError(f"{type(other).__name__} is not a JSON value")
+
+    try:
+        return json.loads(json.dumps(value, default=unwrap, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{name} must hold JSON values only: {error}.") from None
+
+
+def _first(array: AnyArray, where: AnyArray) -> str:
+    place = tuple(int(i) for i in np.argwhere(where)[0])
+    return f"{array[place]} at {place}"

@@ -1,0 +1,1 @@
+"""What surrounds a fit: input, payment, checkpoints, the loop, the guarantee."""

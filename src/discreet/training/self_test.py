@@ -1,0 +1,218 @@
+"""Known answers that compiled code must give before a fit may call itself *proven*: clips, noise, coins and draws.
+
+A proof speaks of the source, and what runs is machine code, perhaps from a cache that was written long ago. So every
+private model names the tests of the kernels that it uses. They run through the same engines as its fit, on a few
+tokens, once per process, before anything is charged. Right answers are worked out by hand where that is possible, in
+the comments; those of noise were checked against the laws in ``tests/statistical/test_noise.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from discreet._errors import SelfTestFailed
+from discreet._random import Key, Purpose
+from discreet._types import AnyArray
+from discreet.corpus.corpus import Corpus
+from discreet.kernels.cache import FOLDER
+
+if TYPE_CHECKING:
+    from discreet.engines.threads.units import RoundEngine
+
+
+class Answer(NamedTuple):
+    """``found`` must equal ``right``, to the last bit."""
+
+    what: str
+    found: Any
+    right: Any
+
+
+Test: TypeAlias = Callable[[], Iterator[Answer]]
+
+
+def check(tests: Iterable[Test]) -> None:
+    """Raise unless all answers are right. A test that has passed in this process is not run again."""
+    for test in tests:
+        _run(test)
+
+
+@cache
+def _run(test: Test) -> None:
+    for answer in test():
+        if not np.array_equal(answer.found, answer.right):
+            instead = "Reinstall discreet and numba."
+            if FOLDER is not None:
+                instead = f"Remove the folder {FOLDER} and try again; if that does not help, reinstall discreet."
+            raise SelfTestFailed(
+                f"{answer.what}: the compiled code failed its self-test, so no guarantee would hold. Nothing was "
+                f"charged. {instead}"
+            )
+
+
+KEY = Key(np.arange(8, dtype=np.uint32), seeded=True)
+
+
+def _corpus(words: AnyArray, *ends: int) -> Corpus:
+    """Documents that end at ``ends``."""
+    names = tuple(str(word) for word in range(int(words.max()) + 1))
+    return Corpus(words.astype(np.int32), np.array([0, *ends]), names, vocabulary_from="public")
+
+
+MANY = 1100
+"""Cells of noise: more than the block that shares a stream."""
+
+
+def gaussian_noise() -> Iterator[Answer]:
+    """Scale 16: the mean square is 263, and 256 is expected."""
+    from discreet.mechanisms.noise import add_discrete_gaussian
+
+    cells = np.zeros(MANY, np.int64)
+    add_discrete_gaussian(cells, 16.0, KEY, 1)
+    yield Answer("discrete Gaussian noise", cells[:8], [5, 17, -19, -2, -11, -36, 9, -12])
+    yield Answer("discrete Gaussian noise", [cells.sum(), cells @ cells], [-626, 289_108])
+
+
+def laplace_noise() -> Iterator[Answer]:
+    """Scale 2: the mean square is 8.3, and 7.8 is expected."""
+    from discreet.mechanisms.noise import add_discrete_laplace
+
+    cells = np.zeros(MANY, np.int64)
+    add_discrete_laplace(cells, 2.0, KEY, 1)
+    yield Answer("discrete Laplace noise", cells[:8], [0, 2, -3, 0, -1, -7, 1, -1])
+    yield Answer("discrete Laplace noise", [cells.sum(), cells @ cells], [-155, 9115])
+
+
+# --- contributions to rounds -----------------------------------------------------------------------------------------
+
+CLIP, STEPS = 50.5, 10.5
+"""In steps of the grid, and steps per token. Products lie far from whole numbers, so that no rounding matters."""
+
+
+def _round_engine(kind: type[RoundEngine]) -> RoundEngine:
+    """Four users: 100 tokens of word 0; one of word 1; 60 of word 0 and, in another document, 80 of word 2; one of
+    word 3, whose weight is not a number."""
+    corpus = _corpus(np.repeat([0, 1, 0, 2, 3], [100, 1, 60, 80, 1]), 100, 101, 161, 241, 242)
+    return kind(corpus, np.array([0, 1, 2, 2, 3]), 2, KEY, max_tokens=1000, n_threads=1)
+
+
+def _table(first: Any) -> Any:
+    """Flat, word × width: ``first`` for the first topic, and 0 for the other."""
+    table = np.zeros((4, 16), np.float32)
+    table[:, 0] = first
+    return table.ravel()
+
+
+WEIGHTS = np.array([STEPS, STEPS, STEPS, np.nan], np.float32)
+
+
+def _contributions(what: str, kind: type[RoundEngine], method: str, **weights: Any) -> Iterator[Answer]:
+    """The second topic has no weight, so the first gets every token. What is longer than the clip is shrunk to it: the
+    third user's words are as 3 to 4, which makes 30.3 and 40.4, and cells are cut to whole numbers."""
+    engine = _round_engine(kind)
+    alone = STEPS / 2 if "background" in weights else STEPS  # of the user with one token
+    right = ([50, 0, 0, 0], [0, int(alone), 0, 0], [30, 0, 40, 0], [0, 0, 0, 0])
+    for user, contribution in enumerate(right):
+        cells = getattr(engine, method)(
+            1, np.arange(4) == user, _table(1.0), np.full(2, 0.1), n_sweeps=2, clip=CLIP, **weights
+        )
+        yield Answer(f"the clip of {what}", cells, _table(contribution))
+
+
+def residuals() -> Iterator[Answer]:
+    """Of PrivateLDA: half of the expected counts is background."""
+    from discreet.engines.threads.units import RoundEngine
+
+    tables = {"cell_weights": _table(WEIGHTS), "background": _table(0.5)}
+    yield from _contributions("contributions after sweeps", RoundEngine, "residuals", **tables)
+
+
+def variational_residuals() -> Iterator[Answer]:
+    """The same of VariationalLDA."""
+    from discreet.engines.threads.variational import VariationalEngine
+
+    tables = {"cell_weights": _table(WEIGHTS), "background": _table(0.5)}
+    yield from _contributions("variational contributions", VariationalEngine, "residuals", **tables)
+
+
+def topic_counts() -> Iterator[Answer]:
+    """Of SubsampledLDA."""
+    from discreet.engines.threads.kept import KeptTopicsEngine
+
+    yield from _contributions("topic counts", KeptTopicsEngine, "contributions", word_weights=WEIGHTS)
+
+
+def word_counts() -> Iterator[Answer]:
+    """Of all users together: 50 + 30 of word 0, 10 of word 1, 40 of word 2."""
+    from discreet.engines.threads.units import RoundEngine
+
+    yield Answer("the clip of word counts", _round_engine(RoundEngine).word_counts(WEIGHTS, CLIP), [80, 10, 40, 0])
+
+
+def coins() -> Iterator[Answer]:
+    """Which units take part in a round, from the bits of their own."""
+    yield Answer("coins", KEY.bits(Purpose.INCLUSION, 1, 0, 4), [3504437298, 356759150, 3405849588, 674136415])
+
+
+# --- moments ---------------------------------------------------------------------------------------------------------
+
+
+def moments() -> Iterator[Answer]:
+    """One user with two equal documents, each of four tokens of two words: M₁ is (1, 1), M₂ is (3/7, 4/7, 3/7), where
+    the last is that of the second word, and M₃ is 2 if y is 1 for both words."""
+    from discreet.engines.threads.moments import MomentEngine
+
+    engine = MomentEngine(_corpus(np.array([0, 1] * 8), 8, 16), np.zeros(2, np.int64), n_threads=1)
+    # 50.5/√2 = 35.7 of each word
+    yield Answer("the clip of directions", engine.directions(CLIP), [35, 35])
+    # ‖M₂‖ = √34/7 is shrunk to 50.5 steps: 25.98, 34.64, 25.98; M₁ with it: 1000 · 50.5/833 = 60.6
+    one, two, weights = engine.moments(np.ones(2), (1000.0, 1000.0), (100.5, CLIP))
+    yield Answer("the clip of moments", [*one, *two], [60, 60, 25, 34, 25])
+    # 1000 · weight · 2 = 121.2 is shrunk to 50.5
+    yield Answer("the clip of triples", engine.triples(np.ones((2, 1)), weights, 1000.0, CLIP), [50])
+    # ‖M₁‖ = √2 is shrunk to 50.5 steps: 35.7; M₂ with it: 15.3, 20.4, 15.3
+    one, two, weights = engine.moments(np.ones(2), (1000.0, 1000.0), (CLIP, 1000.0))
+    yield Answer("the clip of moments", [*one, *two], [35, 35, 15, 20, 15])
+    one, two, weights = engine.moments(np.array([np.nan, 1.0]), (1000.0, 1000.0), (100.5, CLIP))
+    yield Answer("the clip of moments", [*one, *two, *weights], [0] * 6)
+
+
+def cubes() -> Iterator[Answer]:
+    """Words 0, 0, 1 with y = 1 for the first and 2 for the second: any triple of the three tokens has the product 2."""
+    from discreet.engines.threads.moments import MomentEngine
+
+    engine = MomentEngine(_corpus(np.array([0, 0, 1]), 3), n_threads=1)
+    yield Answer("exact triples", np.rint(engine.cubes(np.array([[1.0], [2.0]])) * 1e9), [2e9])
+
+
+# --- words, and topics of single tokens ------------------------------------------------------------------------------
+
+
+def word_weights() -> Iterator[Answer]:
+    """The first user has six words in two documents, of which three count, by its coins; the second has one word."""
+    from discreet.kernels.sums.word_weights import add_weights
+    from discreet.mechanisms.vocabulary import words_of_units
+
+    words, offsets = np.array([0, 0, 1, 2, 3, 4, 5, 1, 1], np.int32), np.array([0, 5, 7, 9])
+    found, ends = words_of_units(words, offsets, np.array([0, 0, 1]), 6, KEY)
+    cells = np.zeros(6, np.int64)
+    add_weights(found, ends, 3, np.ones(6, np.bool_), np.array([0, 100, 70, 57]), cells)
+    cells[1] -= 100
+    yield Answer("the weights of a user's words", np.sort(cells), [0, 0, 0, 57, 57, 57])
+
+
+def exact_draws() -> Iterator[Answer]:
+    """4,096 tokens between two topics of weights 3 and 1, whose priors outweigh all counts: 3072 ± 28 get the first."""
+    from discreet.engines.threads.sweeps import ThreadEngine
+
+    engine = ThreadEngine(_corpus(np.zeros(4096), 4096), 2, KEY, 1)
+    engine.draw_first_topics()
+    weights = engine.new_weights()
+    weights[:2] = 3.0, 1.0
+    engine.sweep_exact(weights, np.full(2, 1e9), 1)
+    yield Answer("draws of topics", abs(int(engine.count()[0]) - 3072) < 200, True)
+    yield Answer("counts of topics", engine.count().sum(), 4096)
