@@ -333,7 +333,7 @@ def test_users_are_refused(drawn):
 
 
 def test_two_documents_are_too_few(drawn):
-    with pytest.raises(InputError, match="at least 3 documents"):
+    with pytest.raises(InputError, match="at least 3 documents; found n_samples=2"):
         SpectralLDA(2, epsilon=1.0, configuration=2, as_published=True).fit(drawn[0][:2])
 
 
