@@ -175,7 +175,7 @@ def holds_counts(file: str | None, dataset: str | None) -> bool:
     name = named_set(file, dataset)
     if name is not None:
         return name in COUNTED_SETS
-    from discreet.corpus.readers.read import MATRICES
+    from discreet.corpus.readers.matrices import MATRICES
 
     path = Path(str(file))
     if path.is_dir():

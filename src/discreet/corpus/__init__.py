@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from discreet.corpus.corpus import Corpus, Provenance
     from discreet.corpus.datasets import DataSet, available, load
     from discreet.corpus.installed import docstrings
-    from discreet.corpus.readers.read import read, read_folder, read_lines, read_matrix
+    from discreet.corpus.readers.folders import read_folder, read_lines
+    from discreet.corpus.readers.matrices import read_matrix
+    from discreet.corpus.readers.read import read
     from discreet.corpus.readers.tables import read_table
     from discreet.corpus.readers.uci import read_uci
     from discreet.corpus.synthetic import Synthetic, lda_corpus
@@ -44,7 +46,9 @@ _HOME = {
     "corpus": ("Corpus", "Provenance"),
     "datasets": ("DataSet", "available", "load"),
     "installed": ("docstrings",),
-    "readers.read": ("read", "read_folder", "read_lines", "read_matrix"),
+    "readers.folders": ("read_folder", "read_lines"),
+    "readers.matrices": ("read_matrix",),
+    "readers.read": ("read",),
     "synthetic": ("Synthetic", "lda_corpus"),
     "readers.tables": ("read_table",),
     "builder": ("CorpusBuilder", "public_vocabulary"),

@@ -18,7 +18,7 @@ from discreet.corpus.builder import CorpusBuilder, checked_max_words
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.installed import docstrings
 from discreet.corpus.lines import PathLike, close_match, first_line, shown
-from discreet.corpus.readers.read import keep_words
+from discreet.corpus.readers.matrices import keep_words
 from discreet.corpus.readers.tables import read_table, rows
 from discreet.corpus.readers.uci import read_uci
 from discreet.corpus.readers.usenet import own_words, sender
