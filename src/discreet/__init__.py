@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet._errors import ReleaseError as ReleaseError
     from discreet._errors import WouldLeak as WouldLeak
     from discreet.corpus import Corpus as Corpus
+    from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
     from discreet.models.hybrid.model import HybridLDA as HybridLDA
@@ -55,6 +56,7 @@ __all__ = [
     "SpectralLDA",
     "SubsampledLDA",
     "VariationalLDA",
+    "Vocabulary",
     "WouldLeak",
     "datasets",
     "read",
@@ -81,6 +83,7 @@ _HOMES = {
     "SpectralLDA": "discreet.models.spectral.model",
     "SubsampledLDA": "discreet.models.subsampled.model",
     "VariationalLDA": "discreet.models.variational.model",
+    "Vocabulary": "discreet.corpus",
     "WouldLeak": "discreet._errors",
     "read": "discreet.corpus",
 }

@@ -23,6 +23,7 @@ import pytest
 from command import Run
 
 from discreet.cli.wording import in_options
+from discreet.corpus import Vocabulary
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
@@ -295,7 +296,7 @@ def test_counted_words_that_were_chosen_by_looking_are_refused(
 ) -> None:
     from discreet.corpus import Corpus, datasets
 
-    kos = Corpus.from_counts([[3, 1], [1, 4]], ("rain", "wind"), vocabulary_from="text")
+    kos = Corpus.from_counts([[3, 1], [1, 4]], Vocabulary(("rain", "wind"), "text"))
     monkeypatch.setattr(datasets, "load", lambda name, **_: kos)
     before = everything_in(here)
     for more in ((), ("--max-words", 1)):

@@ -30,6 +30,7 @@ PUBLIC = {
     "SpectralLDA",
     "SubsampledLDA",
     "VariationalLDA",
+    "Vocabulary",
     "WouldLeak",
     "datasets",
     "read",

@@ -7,7 +7,7 @@ import pytest
 
 from discreet import BudgetFile, Corpus, Ledger, PrivateLDA
 from discreet._errors import InputError
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.corpus.builder import CorpusBuilder
 from discreet.models.fit_text import fit_text
 from discreet.models.private.shrink import seeded, without_topics
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:this", "ignore:these topics")
 
 K = 4
 MADE = lda_corpus(3000, 80, K, mean_length=40, seed=3)
-CORPUS = MADE.corpus.restrict(MADE.corpus.vocabulary, vocabulary_from="public")
+CORPUS = MADE.corpus.restrict(Vocabulary(MADE.corpus.vocabulary, "public"))
 PLACES = [2, 0, 3, 1]
 """Where each true topic is to be found."""
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spending import check_refusal, drawn, hopeless
 
 from discreet import Budget, Corpus, InputError, Ledger, PrivateLDA, PrivateVectorizer, Release, SubsampledLDA
-from discreet.corpus import CorpusBuilder, lda_corpus
+from discreet.corpus import CorpusBuilder, Vocabulary, lda_corpus
 from discreet.evaluation.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
 from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
@@ -137,7 +137,7 @@ def test_the_standard_errors_are_those_of_the_noise(monkeypatch):
     code fails with probability 1e-6 (4.9 deviations of √(2/1200), fixed seed); a variance that is twice or half as
     large gives 0.5 or 2. And standard_errors_ are the same deviations on the scale of topics."""
     monkeypatch.setattr(private, "Rounds", Watched)
-    nothing = Corpus(np.empty(0, np.int32), [0], tuple(f"w{i}" for i in range(300)), vocabulary_from="public")
+    nothing = Corpus(np.empty(0, np.int32), [0], Vocabulary(tuple(f"w{i}" for i in range(300)), "public"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model = PrivateLDA(4, epsilon=2.0, n_rounds=30, n_units=500, n_threads=1, random_state=3).fit(nothing)

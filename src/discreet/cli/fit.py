@@ -201,7 +201,7 @@ def fit(
 
     paid, failed = Paid(file_of_budget), None
     with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
-        if selecting and corpus.all_words:
+        if selecting and corpus.vocabulary.complete:
             from discreet.models.fit_text import fit_text
 
             fit_text(model, corpus, max_words=max_words, told=None if quiet else partial(_tell_words, budget))
@@ -264,7 +264,7 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
 
 def check_words(corpus: Corpus, name: str, row: Method, *, selecting: bool, max_words: int | None) -> None:
     """The refusal of private models, in the words of the command line; what passes is all text, public, or a matrix."""
-    if corpus.vocabulary_from == "text" and not (selecting and corpus.all_words):
+    if corpus.vocabulary.origin == "text" and not (selecting and corpus.vocabulary.complete):
         able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
         why = (
             "Words can be selected privately from text, but not from counts, whose list of words was made by looking "
@@ -276,7 +276,7 @@ def check_words(corpus: Corpus, name: str, row: Method, *, selecting: bool, max_
             "the words were read from the private text, and a word that one person used gives that person away. Name a "
             f"public word list with --vocabulary, and leave --max-words out. ({why})"
         )
-    if selecting and not corpus.all_words and max_words is not None:
+    if selecting and not corpus.vocabulary.complete and max_words is not None:
         raise WouldLeak(
             "the most frequent words of a matrix are a fact about the private documents, and a word that one person "
             "used gives that person away. Leave --max-words out."

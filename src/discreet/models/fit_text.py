@@ -14,14 +14,15 @@ import numpy as np
 from discreet._errors import DiscreetError, InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.vocabulary import Vocabulary, VocabularyCost
 from discreet.evaluation.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
-from discreet.models.vectorizer import PrivateVectorizer, selected_with
+from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import RESUMED, Basis, Guarantee, Unit, rounded_up
 from discreet.privacy.ledger import Ledger
 from discreet.training import self_test
 from discreet.training.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
-from discreet.training.inputs import VocabularyCost, check_groups, digest_of_units
+from discreet.training.inputs import check_groups, digest_of_units
 from discreet.training.pause import Paused, finishing
 from discreet.training.promise import open_ledger
 
@@ -183,8 +184,9 @@ def _selected(
     most = vectorizer.max_words or MANY_WORDS
     ledger.would_take((*words, *model._plan(most, (*before, *words)).entries))
     vectorizer._fit(corpus, None, **stage)
-    cost = replace(vectorizer._cost, entries=(*before, *words))
-    return selected_with(cost, corpus.restrict(vectorizer.vocabulary_))
+    found = vectorizer._selected
+    assert found.cost is not None
+    return corpus.restrict(replace(found, cost=replace(found.cost, entries=(*before, *words))))
 
 
 def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVectorizer, checkpoint: Checkpoint) -> Corpus:
@@ -200,7 +202,8 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
         found = json.loads(kept.read_bytes())
         checkpoint.check_stands_on(found["stands_on"])
         units = digest_of_units(corpus.n_documents, check_groups(None, corpus))
-        return selected_with(VocabularyCost(before, ledger, key.seeded, units), corpus.restrict(found["words"]))
+        cost = VocabularyCost(before, ledger, key.seeded, units)
+        return corpus.restrict(Vocabulary(found["words"], "private-selection", cost=cost))
     with finishing("selection of words") as asked:
         try:
             selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note, run=checkpoint.id)
@@ -208,7 +211,7 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
             if not before or checkpoint.spent != before:  # nothing was spent, or no word stood out: this run is over
                 checkpoint.remove()
             raise
-        found = {"words": selected.vocabulary, "stands_on": checkpoint.stands_on()}
+        found = {"words": selected.vocabulary.words, "stands_on": checkpoint.stands_on()}
         checkpoint.write(WORDS, json.dumps(found).encode())
         if asked():
             raise Paused

@@ -20,6 +20,7 @@ from discreet.corpus.builder import AnyTokenizer, CorpusBuilder, add_texts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
+from discreet.corpus.vocabulary import Vocabulary, VocabularyCost
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
 from discreet.models.bounds import DELTA, EPSILON
 from discreet.models.notebook import ShowsGuarantee
@@ -27,7 +28,7 @@ from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit, rounded_up
 from discreet.privacy.ledger import Budget, Ledger, new_run
 from discreet.training import self_test
-from discreet.training.inputs import VocabularyCost, check_groups, checked_ids, digest_of_units
+from discreet.training.inputs import check_groups, checked_ids, digest_of_units
 from discreet.training.loop import Bar
 from discreet.training.own_ledger import GuaranteeOfFit
 from discreet.training.promise import open_ledger, proven
@@ -152,7 +153,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> Any:
         """As ``fit`` and ``transform``, reading the texts once."""
         corpus = self._fit(X, groups)
-        return self._given(corpus.restrict(self.vocabulary_), groups)
+        return self._given(replace(corpus.restrict(self._selected), groups=checked_ids(groups, corpus)))
 
     def _fit(
         self,
@@ -183,14 +184,16 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         self.ledger_ = ledger
         self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
         units = digest_of_units(corpus.n_documents, users)
-        self._cost = VocabularyCost(plan.entries, ledger, key.seeded, units)
-        self.vocabulary_ = {word: i for i, word in enumerate(sorted(corpus.vocabulary[i] for i in found))}  # [order]
-        if not self.vocabulary_:
+        words = sorted(corpus.vocabulary[i] for i in found)  # [order]
+        self.vocabulary_ = {word: i for i, word in enumerate(words)}
+        if not words:
             raise InputError(
                 f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}: {_needed(plan)}. "
                 f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. It takes more "
                 "units that share words, or a larger epsilon; or pass a public word list."
             )
+        cost = VocabularyCost(plan.entries, ledger, key.seeded, units)
+        self._selected = Vocabulary(words, "private-selection", cost=cost)
         return corpus
 
     def _check_units(self, plan: Plan) -> None:
@@ -226,7 +229,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     def _read_all(self, X: Any) -> Corpus:
         """Every word that there is, in alphabetical order. Nothing but one document decides which words it has."""
         if isinstance(X, Corpus):
-            if not X.all_words:  # [all-words]
+            if not X.vocabulary.complete:  # [all-words]
                 raise WouldLeak(
                     "this corpus does not hold all words of its text: some were left out by looking at all documents, "
                     "or it never was text. Pass the texts, or a corpus read without vocabulary= and max_words=."
@@ -237,37 +240,33 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             return builder.build()
         except InputError:  # no document, or no word: like any text of which no word stands out
             none, offsets = np.empty(0, np.int32), np.zeros(len(builder) + 1, np.int64)
-            return Corpus(none, offsets, ("",), vocabulary_from="text", all_words=True)
+            return Corpus(none, offsets, Vocabulary([""], "text", complete=True))
 
     def to_corpus(self, X: Any, *, groups: Any = None) -> Corpus:
         """Documents over the selected words. The corpus knows what these have cost."""
         check_is_fitted(self)
         if isinstance(X, Corpus):
-            if not X.all_words and X.vocabulary_from != "public":  # [restricted]
+            if not X.vocabulary.complete and X.vocabulary.origin != "public":  # [restricted]
                 raise WouldLeak(
                     "this corpus does not hold all words of its text: which of the selected words are left in it "
                     "depends on all documents. Pass the texts, or a corpus read without max_words=."
                 )
-            corpus = X.restrict(self.vocabulary_)
+            corpus = X.restrict(self._selected)
         else:
-            builder = add_texts(CorpusBuilder(vocabulary=self.vocabulary_, tokenizer=self._tokenizer()), X)
+            builder = add_texts(CorpusBuilder(vocabulary=self._selected, tokenizer=self._tokenizer()), X)
             if not len(builder):
                 raise InputError("there is no document. Give at least one.")
             corpus = builder.build()
-        return self._owned(corpus, groups)
-
-    def _owned(self, corpus: Corpus, groups: Any) -> Corpus:
-        return replace(selected_with(self._cost, corpus), groups=checked_ids(groups, corpus))
+        return replace(corpus, groups=checked_ids(groups, corpus))
 
     # --- giving -------------------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
         """Counts of the selected words; all others are passed over. They describe the documents: for the curator."""
-        return self._given(self.to_corpus(X), None)
+        return self._given(self.to_corpus(X))
 
-    def _given(self, corpus: Corpus, groups: Any) -> SelectedCounts | Corpus:
-        owned = self._owned(corpus, groups)
-        return owned if self.output == "corpus" else SelectedCounts.of(owned)
+    def _given(self, corpus: Corpus) -> SelectedCounts | Corpus:
+        return corpus if self.output == "corpus" else SelectedCounts.of(corpus)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """The selected words, in the order of the columns."""
@@ -288,8 +287,3 @@ def _needed(plan: Plan) -> str:
         f"a word must be shared by about {plan.units_for_a_word():,} units if they have no other word, and by about "
         f"{plan.units_for_a_word(many):,} if each has {many} different words or more"
     )
-
-
-def selected_with(cost: VocabularyCost, corpus: Corpus) -> Corpus:
-    """The corpus, over words that were selected at this cost."""
-    return replace(corpus, vocabulary_from="private-selection", vocabulary_cost=cost)

@@ -59,7 +59,7 @@ class UnitFit:
             epsilon=float(self._model.epsilon),
             n_units=getattr(self._model, "n_units", None),
             users=self.unit is Unit.USER,
-            selected=self._corpus.vocabulary_from == "private-selection",
+            selected=self._corpus.vocabulary.origin == "private-selection",
         )
 
     def resume(self, plan: Sequence[Entry], **facts: Any) -> None:

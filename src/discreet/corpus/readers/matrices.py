@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet._errors import InputError
-from discreet.corpus.builder import public_vocabulary
-from discreet.corpus.corpus import Corpus, Provenance
+from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike, existing, inner_suffix, shown, text_lines
+from discreet.corpus.vocabulary import Origin, Vocabulary, given_vocabulary
 
 MATRICES = (".npz", ".npy", ".mtx")
 
@@ -19,13 +20,14 @@ def read_matrix(
     path: PathLike,
     vocab: PathLike | Iterable[str] | None = None,
     *,
-    vocabulary_from: Provenance = "unknown",
+    origin: Origin | None = None,
     max_tokens: int | None = None,
 ) -> Corpus:
     """Read document-term counts: .npz of scipy.sparse, .npy, or MatrixMarket .mtx (also .mtx.gz).
 
     ``vocab`` names the columns (a file with one name a line, or a list). A matrix does not say where its columns come
-    from, so ``vocabulary_from`` is ``unknown`` unless you know better. ``max_tokens`` as in ``Corpus.from_counts``.
+    from, so their ``origin`` is ``unknown`` unless you say it, here or with ``vocab=Vocabulary(words, "public")``.
+    ``max_tokens`` as in ``Corpus.from_counts``.
     """
     source = existing(path)
     if source.is_dir():
@@ -42,9 +44,10 @@ def read_matrix(
         ) from None
     names = [line.strip() for line in text_lines(existing(vocab))] if isinstance(vocab, str | os.PathLike) else vocab
     try:
-        return Corpus.from_counts(counts, names, vocabulary_from=vocabulary_from, max_tokens=max_tokens)
+        corpus = Corpus.from_counts(counts, names, max_tokens=max_tokens)
     except InputError as error:
         raise InputError(f"{shown(source)}: {error}") from None
+    return corpus if origin is None else replace(corpus, vocabulary=Vocabulary(corpus.vocabulary, origin))
 
 
 def _load_matrix(source: Path, suffix: str) -> Any:
@@ -64,10 +67,7 @@ def _load_matrix(source: Path, suffix: str) -> Any:
 
 def keep_words(corpus: Corpus, vocabulary: PathLike | Iterable[str] | None, max_words: int | None) -> Corpus:
     """A counted corpus with a public vocabulary, or with its most frequent words, or as it is."""
-    if vocabulary is not None and max_words is not None:
-        raise InputError(
-            "vocabulary and max_words were both given. A given vocabulary is used whole; leave one of them out."
-        )
-    if vocabulary is not None:
-        return corpus.restrict(public_vocabulary(vocabulary), vocabulary_from="public")
+    chosen = given_vocabulary(vocabulary, max_words)
+    if chosen is not None:
+        return corpus.restrict(chosen)
     return corpus if max_words is None else corpus.most_frequent(max_words)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus.builder import checked_max_words
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import STDIN, PathLike, close_match, existing, head, inner_suffix, shown
 from discreet.corpus.readers.folders import read_folder, read_lines
 from discreet.corpus.readers.matrices import MATRICES, keep_words, read_matrix
 from discreet.corpus.readers.tables import SUFFIXES, read_table
 from discreet.corpus.readers.uci import read_uci
+from discreet.corpus.vocabulary import checked_max_words
 
 COLUMNS = ("text", "group", "collection", "label")
 """Options that name columns."""

@@ -161,7 +161,7 @@ class PrivateLDA(TopicModel):
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
-        selected = corpus.vocabulary_from == "private-selection"
+        selected = corpus.vocabulary.origin == "private-selection"
         prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
         fit = UnitFit(self, corpus, groups)
         plan = self._plan(corpus.n_words, fit.before)
