@@ -138,7 +138,7 @@ def run(cell: Cell) -> Found | str:
         warnings.simplefilter("ignore", UserWarning)
         try:
             if cell.n_words is None:
-                fit_text(model, train)
+                model = fit_text(model, train)
             else:
                 public = whole(cell.name).most_frequent(cell.n_words).vocabulary
                 model.fit(train.restrict(Vocabulary(public, "public")))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.models.fit_text import fit_text as fit_text
     from discreet.models.hybrid.model import HybridLDA as HybridLDA
     from discreet.models.laplace import LaplaceLDA as LaplaceLDA
     from discreet.models.lda import LDA as LDA
@@ -59,6 +60,7 @@ __all__ = [
     "Vocabulary",
     "WouldLeak",
     "datasets",
+    "fit_text",
     "read",
 ]
 
@@ -85,6 +87,7 @@ _HOMES = {
     "VariationalLDA": "discreet.models.variational.model",
     "Vocabulary": "discreet.corpus",
     "WouldLeak": "discreet._errors",
+    "fit_text": "discreet.models.fit_text",
     "read": "discreet.corpus",
 }
 

@@ -33,6 +33,7 @@ PUBLIC = {
     "Vocabulary",
     "WouldLeak",
     "datasets",
+    "fit_text",
     "read",
 }
 HEAVY = {"numba", "numpy", "pandas", "polars", "pooch", "rich", "scipy", "sklearn", "typer"}

@@ -203,10 +203,11 @@ def test_a_limit_of_words_that_allows_no_topics_is_refused_free():
 def test_fewer_topics_are_offered():
     model = PrivateLDA(20, epsilon=8.0, n_rounds=5, n_threads=1)
     with pytest.warns(UserWarning, match="only 12 words were selected .*: 2 topics are trained instead of 20"):
-        fit_text(model, texts(1500, (WEATHER, "piano violin concert music cello flute")))
-    assert model.n_topics == 2 == len(model.components_)
-    assert model.release().parameters["n_topics"] == 2
-    assert not model.usefulness_.useful
+        fitted = fit_text(model, texts(1500, (WEATHER, "piano violin concert music cello flute")))
+    assert model.n_topics == 20  # as the caller set it
+    assert fitted.n_topics == 2 == len(fitted.components_)
+    assert fitted.release().parameters["n_topics"] == 2
+    assert not fitted.usefulness_.useful
     fixed = PrivateLDA(3, epsilon=8.0, n_rounds=5, alpha=[0.1, 0.2, 0.3], n_threads=1)
     with pytest.raises(InputError, match=r"too few for 3 topics\. The words have been charged .* Ask for 2 topics\."):
         fit_text(fixed, texts(1500, (WEATHER,)))

@@ -512,7 +512,7 @@ def test_text_to_topics_in_one_step(name, users):
         builder.add(text, group=user if users else None)
     corpus = builder.build()
     heard: list[int] = []
-    fitted = fit_text(model(epsilon=8.0), corpus, share=0.2, told=heard.append)
+    fitted = fit_text(model(epsilon=8.0), corpus, share=0.2, after_selection=heard.append)
     assert not any("when the words were selected" in reason for reason in fitted.guarantee_.reasons)
     assert heard == [len(fitted._vocabulary)]
     assert set(fitted._vocabulary) <= set(WORDS)

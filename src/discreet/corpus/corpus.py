@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from discreet._errors import InputError, counted
 from discreet._types import AnyArray, Int32Array, IntArray
-from discreet.corpus.ids import user_ids
+from discreet.corpus.ids import numbered, user_ids
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary
 
@@ -120,6 +120,11 @@ class Corpus:
         return Corpus(self.words[tokens], offsets, self.vocabulary, *columns, tokenizer=self.tokenizer)
 
     @cached_property
+    def users(self) -> IntArray | None:
+        """A number for the user of each document, from 0 in the order of their first document; None without groups."""
+        return numbered(self.groups)
+
+    @cached_property
     def word_counts(self) -> IntArray:
         """How often each word occurs."""
         return np.bincount(self.words, minlength=self.n_words).astype(np.int64)
@@ -139,7 +144,10 @@ class Corpus:
         words = new_index[self.words]
         kept = words >= 0
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
-        return replace(self, words=words[kept], offsets=offsets, vocabulary=self.vocabulary.restricted_to(chosen))
+        part = replace(self, words=words[kept], offsets=offsets, vocabulary=self.vocabulary.restricted_to(chosen))
+        if "users" in vars(self):  # the same documents: numbered once
+            vars(part)["users"] = self.users
+        return part
 
     def most_frequent(self, n_words: int) -> Corpus:
         """Keep the ``n_words`` most frequent words (ties by position).

@@ -35,6 +35,8 @@ class VocabularyCost:
     seeded: bool
     units: str = ""
     """Digest of the units that the words were selected on (``training/inputs.py``). Empty: not known, equal to none."""
+    same_run: bool = False
+    """Whether the fit that follows belongs to the run that selected the words: then it pays from the same ledger."""
 
     def owed(self, ledger: Ledger) -> tuple[Entry, ...]:
         """What ``ledger`` has not been charged: nothing if it is the one of the selection, in memory or on disk."""

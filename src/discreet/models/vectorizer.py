@@ -114,25 +114,25 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         A document is a string or a list of words; None and NaN are empty documents. Words of a list are taken as they
         are, stop words apart.
         """
-        self._fit(X, groups)
+        self._fit(X, groups, self.plan())
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> Any:
         """As ``fit`` and ``transform``, reading the texts once."""
-        corpus = self._fit(X, groups)
+        corpus = self._fit(X, groups, self.plan())
         return self._given(replace(corpus.restrict(self._selected), groups=checked_ids(groups, corpus)))
 
     def _fit(
         self,
         X: Any,
         groups: Any,
+        plan: Plan,
         *,
         key: Key | None = None,
         noted: Callable[[tuple[Entry, ...]], object] | None = None,
         run: str | None = None,
     ) -> Corpus:
         """``noted`` is called with the charge before noise is drawn; a resumed run gives its ``key`` and ``run``."""
-        plan = self.plan()
         self._check_units(plan)
         corpus = self._read_all(X)
         users = check_groups(groups, corpus)

@@ -6,12 +6,10 @@ import hashlib
 import os
 from typing import Any
 
-import numpy as np
-
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.ids import user_ids
+from discreet.corpus.ids import numbered, user_ids
 from discreet.corpus.vocabulary import VocabularyCost
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
@@ -86,11 +84,7 @@ def _other_units(corpus: Corpus, given: Any) -> tuple[str, ...]:
 
 def check_groups(given: Any, corpus: Corpus) -> IntArray | None:
     """A number for the user of each document, or None."""
-    ids = checked_ids(given, corpus)
-    if ids is None:
-        return None
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(one, len(numbers)) for one in ids.tolist()], np.int64)
+    return corpus.users if given is None else numbered(checked_ids(given, corpus))
 
 
 def checked_ids(given: Any, corpus: Corpus) -> AnyArray | None:

@@ -36,8 +36,8 @@ class UnitFit:
         self._assumptions = check_vocabulary(corpus, groups)
         self.groups = check_groups(groups, corpus)
         self.unit = Unit.DOCUMENT if self.groups is None else Unit.USER
-        self.ledger = open_ledger(model, self.unit)
         self._words = vocabulary_cost(corpus, self.unit)
+        self.ledger = self._words.ledger if self._words.same_run else open_ledger(model, self.unit)
         self.key = Key.open(model.random_state)
         self._checkpoint: Checkpoint | None = None
         self._foreseen = ""
