@@ -105,8 +105,8 @@ def fit_text(
 
 def selects_words(model: TopicModel) -> bool:
     """Whether ``model`` can be trained on words that were selected privately within its own budget."""
-    published = getattr(model, "as_published", False) or getattr(model, "configuration", None) is not None
-    return hasattr(model, "_plan") and getattr(model, "epsilon", None) is not None and not published
+    other_forms = getattr(model, "as_published", False) or getattr(model, "configuration", None) is not None
+    return hasattr(model, "_plan") and getattr(model, "epsilon", None) is not None and not other_forms
 
 
 def _read(
