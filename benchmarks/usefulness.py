@@ -19,7 +19,7 @@ import math
 import warnings
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -94,14 +94,12 @@ class Watched(Rounds):
 
     last: Watched
 
-    def _release(self, cells: Any, event: Any) -> Any:
-        found = super()._release(cells, event)
-        if event is self.plan.frequencies:
-            grid = self.clip / event.sensitivity
-            surely = found.sum() * grid - 2 * event.scale * grid * math.sqrt(len(found))
-            self.tokens_per_unit = max(surely, self.clip) / self.n_units
-            Watched.last = self
-        return found
+    def _learn_frequencies(self) -> None:
+        super()._learn_frequencies()
+        event, n_words = self.plan.frequencies, self.engine.n_words
+        surely = self.n_tokens - 2 * event.scale * (self.clip / event.sensitivity) * math.sqrt(n_words)
+        self.tokens_per_unit = max(surely, self.clip) / self.n_units
+        Watched.last = self
 
     def warned_before(self) -> bool:
         """The old rule, word for word."""

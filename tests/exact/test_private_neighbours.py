@@ -30,9 +30,12 @@ from neighbours import (
     N_TOPICS,
     N_WORDS,
     SHORT,
+    ExactAnswers,
+    KeptCells,
     Run,
     faults_of_rounds,
     levels,
+    opened_anew,
     people,
     recorded,
     used,
@@ -57,7 +60,7 @@ def fit(
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
     with (
-        patch.object(private_rounds, "release_sum", recorded(run, answers)),
+        recorded(run, answers),
         patch.object(private, "Rounds", training),
         watched(run, RoundEngine, "residuals"),
     ):
@@ -122,32 +125,23 @@ class RealisedBatch(private_rounds.Rounds):
         return super().round(number)
 
 
-class SameNoise(private_rounds.Rounds):
-    """Draws every release with the noise of the first."""
-
-    def _release(self, cells, event):
-        self.n_releases = 0
-        return super()._release(cells, event)
-
-
 class ExactCounts(private_rounds.Rounds):
     """Releases noisy counts and trains on exact ones."""
 
-    def _release(self, cells, event):
-        exact = cells.copy()
-        super()._release(cells, event)
-        return exact
+    def _start(self):
+        self.releases = ExactAnswers(self.payment.reservation, self.engine.key)
+        super()._start()
 
 
 class ExactEnd(private_rounds.Rounds):
     """Private rounds, and then topics from the counts themselves."""
 
-    def _release(self, cells, event):
-        self.exact = cells.copy()
-        return super()._release(cells, event)
+    def _start(self):
+        self.releases = KeptCells(self.payment.reservation, self.engine.key)
+        super()._start()
 
     def final_table(self):
-        return np.maximum(self.exact.reshape(N_WORDS, N_TOPICS), 1.0)
+        return np.maximum(self.releases.exact.reshape(N_WORDS, N_TOPICS), 1.0)
 
 
 class ExactShares(private_rounds.Rounds):
@@ -174,7 +168,7 @@ class StopsEarly(private_rounds.Rounds):
 
 BROKEN = {
     RealisedBatch: "a step reads private data",
-    SameNoise: "noise used twice",
+    opened_anew(private_rounds.Rounds): "noise used twice",
     ExactCounts: "the model reads private data",
     ExactEnd: "the model reads private data",
     ExactShares: "the model reads private data",

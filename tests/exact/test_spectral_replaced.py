@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 
 from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
+from discreet.mechanisms.release import Releases
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.published import replaced as spectral_replaced
 from discreet.models.spectral.published.edges import Printed
@@ -265,7 +266,7 @@ def fit(corpus, answers=None, training=ReplacedMoments, alpha0=0.6):
             return super().third(basis, n_topics)
 
     with (
-        patch.object(spectral_replaced, "release_sum", recorded(run, answers)),
+        recorded(run, answers),
         patch.object(spectral_replaced, "ReplacedMoments", Watched),
     ):
         options = {"configuration": 1, "constants": "right", "epsilon": 70.0, "random_state": 5, "n_threads": 1}
@@ -321,11 +322,11 @@ def third_cells(texts, alpha0):
     run = ReplacedMoments(LdaMoments(corpus_of(texts, 4), alpha0), plan, ledger, Key.from_seed(1))
     found = []
 
-    def keep(cells, event, reservation, *, key, number):
+    def keep(releases, cells, event):
         found.append(cells.copy())
         return cells
 
-    with patch.object(spectral_replaced, "release_sum", keep):
+    with patch.object(Releases, "release", keep):
         run.third(np.eye(4, 3), 3)
     return found[0], plan.third.sensitivity
 

@@ -22,6 +22,7 @@ import pytest
 
 from discreet._random import Key
 from discreet.mechanisms import vocabulary
+from discreet.mechanisms.release import Releases
 from discreet.mechanisms.vocabulary import SCALE, Plan, Selected, select_words, words_of_units
 from discreet.privacy import Budget
 from discreet.privacy.ledger import Reservation
@@ -42,22 +43,23 @@ class Run:
 def select(texts: list[list[int]], units: list[int], plan: Plan, answers: list[np.ndarray] | None = None) -> Run:
     run = Run()
 
-    def noise(cells, scale, event, reservation, *, key, number, n_threads=1):
+    def noise(releases, cells, event):
         run.exact.append(cells.copy())
-        run.numbers.append(number)
-        run.drawn.append((event, scale))
-        place = len(run.exact)  # a broken copy may ask for the same number twice: it shall get that far
-        real(cells, scale, event, reservation, key=key, number=place, n_threads=n_threads)
+        run.numbers.append(releases._number + 1)
+        run.drawn.append(event)
+        releases._number = len(run.noisy)  # a broken copy may ask for the same number twice: it shall get that far
+        real(releases, cells, event)
         if answers is not None:
-            cells[:N_WORDS] = answers[place - 1][:N_WORDS]
+            cells[:N_WORDS] = answers[len(run.noisy)][:N_WORDS]
         run.noisy.append(cells.copy())
+        return cells
 
-    real = vocabulary.add_charged_noise
+    real = Releases.release
     words = np.array([w for text in texts for w in text], np.int32)
     offsets = np.cumsum([0, *map(len, texts)]).astype(np.int64)
     key = Key.from_seed(5)
     found, ends = words_of_units(words, offsets, np.array(units, np.int64), N_WORDS + OWN, key)
-    with patch.object(vocabulary, "add_charged_noise", noise):
+    with patch.object(Releases, "release", noise):
         run.selected = select_words(found, ends, N_WORDS + OWN, plan, Reservation(plan.entries), key)
     return run
 
@@ -202,14 +204,12 @@ def test_documents_instead_of_users_are_caught(method):
 
 
 def test_the_same_noise_in_every_round_is_caught():
-    real = vocabulary.select_words
+    class Same(Releases):
+        def release(self, cells, event):
+            self._number = 0
+            return super().release(cells, event)
 
-    def same(unit_words, ends, n_words, plan, reservation, key):
-        recorded = vocabulary.add_charged_noise
-        with patch.object(vocabulary, "add_charged_noise", lambda *a, number, **o: recorded(*a, number=1, **o)):
-            return real(unit_words, ends, n_words, plan, reservation, key)
-
-    with patch.dict(globals(), select_words=same):
+    with patch.object(vocabulary, "Releases", Same):
         assert "noise used twice" in compared(False, "rounds")[3]
 
 

@@ -12,6 +12,7 @@ from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
 from discreet.kernels.sums.word_weights import add_weights, distinct_words
 from discreet.mechanisms import vocabulary
+from discreet.mechanisms.release import Releases
 from discreet.mechanisms.vocabulary import SCALE, Plan, select_words, words_of_units
 from discreet.privacy import Budget, Ledger
 from discreet.privacy.accounting import epsilon
@@ -186,12 +187,13 @@ def test_noise_that_was_not_paid_for_is_not_drawn():
 
 def test_a_number_used_twice_is_refused(monkeypatch):
     """The broken copy that draws all rounds with the noise of the first."""
-    real = vocabulary.add_charged_noise
 
-    def same(*arguments, number, **options):
-        real(*arguments, number=1, **options)
+    class Same(Releases):
+        def release(self, cells, event):
+            self._number = 0
+            return super().release(cells, event)
 
-    monkeypatch.setattr(vocabulary, "add_charged_noise", same)
+    monkeypatch.setattr(vocabulary, "Releases", Same)
     plan = Plan.make(Budget(1.0, 1e-6))
     found, ends = words_of_units(*documents(), np.arange(30), 40, Key.from_seed(1))
     with pytest.raises(Overdrawn, match="release 2 was to be drawn with the noise of release 1"):

@@ -30,7 +30,7 @@ from discreet._random import Key, Purpose
 from discreet._types import BoolArray, Int32Array, IntArray
 from discreet.kernels.sums.word_weights import add_weights, distinct_words
 from discreet.kernels.sweeps.shuffle import shuffle_documents
-from discreet.mechanisms.release import add_charged_noise
+from discreet.mechanisms.release import Releases
 from discreet.privacy.calibrate import vocabulary, vocabulary_threshold
 from discreet.privacy.events import Entry, ThresholdedVocabulary
 from discreet.privacy.ledger import Budget, Reservation
@@ -176,13 +176,10 @@ def select_words(
     reservation: Reservation,
     key: Key,
     *,
-    told: Callable[[], object] = lambda: None,
+    after_round: Callable[[], object] = lambda: None,
 ) -> Selected:
-    """Charge and draw round by round; what is returned may leave, and nothing else is kept.
-
-    ``told`` is called after each round.
-    """
-    weights = plan.weights
+    """Charge and draw round by round; what is returned may leave, and nothing else is kept."""
+    releases, weights = Releases(reservation, key), plan.weights
     wanted: BoolArray = np.zeros(n_words, np.bool_)
     wanted[unit_words[_within_cap(ends, plan.event.max_words)]] = True  # [counted] noise lifts no other word
     total = np.zeros(n_words, np.int64)
@@ -190,12 +187,11 @@ def select_words(
     for number in range(1, plan.rounds + 1):
         cells = np.zeros(n_words, np.int64)
         add_weights(unit_words, ends, plan.event.max_words, wanted, weights, cells)
-        add_charged_noise(cells, SCALE, plan.event, reservation, key=key, number=number)  # [every-word]
-        total += cells
+        total += releases.release(cells, plan.event)  # [every-word]
         passes = wanted & (total > plan.threshold(number))  # [pass]
         left_in[passes], left_with[passes] = number, total[passes]
         wanted &= ~passes & (total >= plan.hopeless(number))  # [drop]
-        told()
+        after_round()
     chosen = np.flatnonzero(left_in)
     best = chosen[np.lexsort((chosen, -left_with[chosen], left_in[chosen]))]
     return Selected(best, left_in[best], left_with[best])

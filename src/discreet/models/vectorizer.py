@@ -177,8 +177,9 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
             if noted is not None:
                 noted(plan.entries)
-            told = partial(advance, {})
-            selected = select_words(unit_words, ends, corpus.n_words, plan, reservation, key, told=told)
+            selected = select_words(
+                unit_words, ends, corpus.n_words, plan, reservation, key, after_round=partial(advance, {})
+            )
         found = selected.words[: self.max_words]
         self.ledger_ = ledger
         self.guarantee_ = proven(self, plan.epsilon, unit, key, ())

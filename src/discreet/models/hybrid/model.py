@@ -15,7 +15,7 @@ from discreet._random import Key
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.sweeps import MAX_TOPICS, ThreadEngine
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import EPSILON, PRIOR
 from discreet.models.hybrid.plan import (
@@ -273,7 +273,7 @@ class _Training:
         self.plan, self.engine, self.payment = plan, engine, payment
         self.alpha, self.beta = alpha, float(model.beta)
         self.n_average = min(int(model.n_average), plan.n_sweeps + 1)
-        self.n_releases = 0
+        self.releases = Releases(payment.releases, engine.key, engine.n_threads)
         self.last: list[IntArray] = []
         self.clip = plan.clip(self.beta)
         self.weights = engine.new_weights()
@@ -292,12 +292,7 @@ class _Training:
         """The exact counts of now with fresh noise, word × topic."""
         engine = self.engine
         exact = engine.count().reshape(engine.n_words, engine.width)[:, : engine.n_topics].astype(np.int64)  # [exact]
-        self.n_releases += 1
-        number = self.n_releases
-        event = self.plan.laplace
-        noisy = release_sum(
-            exact, event, self.payment.releases, key=engine.key, number=number, n_threads=engine.n_threads
-        )  # [release]
+        noisy = self.releases.release(exact, self.plan.laplace)  # [release]
         self.last = [*self.last, noisy][-self.n_average :]
         return noisy
 

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet._random import Purpose
-from discreet._types import AnyArray, Float32Array, FloatArray, IntArray
+from discreet._types import AnyArray, Float32Array, FloatArray
 from discreet.engines.threads.units import RoundEngine
 from discreet.evaluation.usefulness import Setting, judge
 from discreet.kernels.sweeps.slots import aligned
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.private import shrink
 from discreet.models.private.plan import SIZES, Plan
 from discreet.models.private.shrink import Average
-from discreet.privacy.events import DiscreteGaussianRelease
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
 from discreet.training.promise import units_in_words, warn_of_delta
@@ -70,7 +69,7 @@ class Rounds:
         self.model, self.plan, self.engine, self.payment, self.alpha = model, plan, engine, payment, alpha
         self.word_prior = word_prior
         """Of seed words, topic × word."""
-        self.n_releases = 0
+        self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.events = plan.round_events
         if saved:
             self._resume(saved)
@@ -110,17 +109,6 @@ class Rounds:
         for name in ("running", "final"):
             setattr(self, name, Average(saved[f"{name}_value"], saved[f"{name}_variance"]))
 
-    def _release(self, cells: IntArray, event: DiscreteGaussianRelease) -> IntArray:
-        self.n_releases += 1
-        return release_sum(
-            cells,
-            event,
-            self.payment.reservation,
-            key=self.engine.key,
-            number=self.n_releases,
-            n_threads=self.engine.n_threads,
-        )
-
     # --- what must not be read off the data ---------------------------------------------------------------------------
 
     def _learn_sizes(self) -> None:
@@ -128,7 +116,7 @@ class Rounds:
         event = self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
         bins = self.engine.size_bins(SIZES)
-        noisy = self._release(np.bincount(bins, minlength=SIZES).astype(np.int64) * step, event) / step
+        noisy = self.releases.release(np.bincount(bins, minlength=SIZES).astype(np.int64) * step, event) / step
         deviation = event.scale / step
         kept = np.where(noisy > 3 * deviation, noisy, 0.0)  # bins that stand above the noise
         if not kept.sum() > 0:
@@ -142,7 +130,7 @@ class Rounds:
         engine, event = self.engine, self.plan.frequencies
         grid = self.clip / event.sensitivity
         cells = engine.word_counts(np.full(engine.n_words, 1 / grid, np.float32), event.sensitivity)  # [words]
-        noisy = self._release(cells, event).astype(np.float64) * grid
+        noisy = self.releases.release(cells, event).astype(np.float64) * grid
         deviation = event.scale * grid
         self.frequencies = shrink.frequencies(noisy, deviation)
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
@@ -176,7 +164,7 @@ class Rounds:
             clip=event.sensitivity,  # [clip] what was charged
         )
         cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
-        noisy = self._release(cells, event).reshape(engine.n_words, model.n_topics)
+        noisy = self.releases.release(cells, event).reshape(engine.n_words, model.n_topics)
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)

@@ -13,7 +13,7 @@ from discreet._random import Key
 from discreet._types import FloatArray, IntArray
 from discreet.engines.threads.moments import MomentEngine
 from discreet.kernels.sums.moments import n_triples
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.spectral.exact import Whitened
 from discreet.models.spectral.moments import Whitening
 from discreet.privacy.calibrate import gaussian, on_grid
@@ -128,19 +128,8 @@ class PrivateMoments:
     """One run. The engine is private; every other field is a function of what was released."""
 
     def __init__(self, engine: MomentEngine, plan: Plan, reservation: Reservation, key: Key) -> None:
-        self.engine, self.plan, self.reservation, self.key = engine, plan, reservation, key
-        self.n_releases = 0
-
-    def _release(self, cells: IntArray, event: DiscreteGaussianRelease) -> IntArray:
-        self.n_releases += 1
-        return release_sum(
-            cells,
-            event,
-            self.reservation,
-            key=self.key,
-            number=self.n_releases,
-            n_threads=self.engine.n_threads,
-        )
+        self.engine, self.plan = engine, plan
+        self.releases = Releases(reservation, key, engine.n_threads)
 
     def run(self, n_topics: int, alpha0: float, word_power: float, clip: float) -> Found:
         """The six releases, one after the other. ``clip`` is a share of the units' median norm."""
@@ -160,7 +149,8 @@ class PrivateMoments:
     def _word_weights(self, word_power: float) -> FloatArray:
         """g: a word of frequency u gets u^word_power."""
         event = self.plan.frequencies
-        noisy = self._release(self.engine.directions(event.sensitivity), event).astype(np.float64)  # [directions]
+        directions = self.engine.directions(event.sensitivity)  # [directions]
+        noisy = self.releases.release(directions, event).astype(np.float64)
         positive = np.maximum(noisy, event.scale / 2)  # a word without a clear count is taken as rare, not as absent
         self.frequencies = positive / positive.sum()
         return np.asarray((self.frequencies * self.engine.n_words) ** word_power)
@@ -171,7 +161,7 @@ class PrivateMoments:
         step = math.floor(event.sensitivity / math.sqrt(2))  # [norms] a unit is in one bin of each of two histograms
         norms = self.engine.norms(weights)
         cells = np.concatenate([_histogram(norms[:, 0]), _histogram(norms[:, 1])]) * step
-        noisy = self._release(cells, event) / step
+        noisy = self.releases.release(cells, event) / step
         deviation = event.scale / step
         self.n_units = max(float(noisy[:BINS].sum()), 1.0)
         one, two = _median(noisy[:BINS], deviation), _median(noisy[BINS:], deviation)
@@ -186,9 +176,9 @@ class PrivateMoments:
         singles, pairs, unit_weights = self.engine.moments(  # [clips] what was charged
             weights, steps, (one.sensitivity, two.sensitivity)
         )
-        first = self._release(singles, one) / (steps[0] * weights)
+        first = self.releases.release(singles, one) / (steps[0] * weights)
         total = max(float(first.sum()), 1.0)  # [total] Σ w, from what was released
-        noisy = self._release(pairs, two)
+        noisy = self.releases.release(pairs, two)
         second = symmetric(noisy, self.engine.n_words)
         second /= steps[1] * total
         return first / total, second, two.scale / (steps[1] * total), unit_weights, total
@@ -198,7 +188,7 @@ class PrivateMoments:
         k, event = len(whitening.values), self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit is in one bin
         sizes = self.engine.triple_sizes(whitening.table, unit_weights)
-        noisy = self._release(_histogram(sizes) * step, event) / step
+        noisy = self.releases.release(_histogram(sizes) * step, event) / step
         clip = CLIP_THREE * _median(noisy, event.scale / step)
         event = self.plan.third
         steps = event.sensitivity / clip
@@ -206,7 +196,7 @@ class PrivateMoments:
         cells[: n_triples(k)] = self.engine.triples(
             whitening.table, unit_weights, steps, event.sensitivity
         )  # [clip-third]
-        released = self._release(cells, event)  # with fewer topics the other cells hold noise alone
+        released = self.releases.release(cells, event)  # with fewer topics the other cells hold noise alone
         return released[: n_triples(k)] / steps, event.scale / steps
 
 

@@ -17,7 +17,7 @@ from discreet.engines.threads.kept import KeptTopicsEngine
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.usefulness import Setting, judge
 from discreet.kernels.sweeps.slots import aligned
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.private.plan import FINEST, SCALE, STEPS
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.calibrate import gaussian
@@ -87,7 +87,7 @@ class Rounds:
         self.model, self.plan, self.engine, self.payment = model, plan, engine, payment
         self.alpha, self.public = alpha, public
         self.grid = model.clip / plan.event.sensitivity
-        self.n_releases = 0
+        self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.perplexities: list[float] = []
         self.counts = np.zeros((engine.n_words, model.n_topics))
         self.variance = 0.0
@@ -127,16 +127,11 @@ class Rounds:
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )
         cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
-        self._average(self._release(cells).reshape(self.counts.shape), number)
+        noisy = self.releases.release(cells, self.plan.event)
+        self._average(noisy.reshape(self.counts.shape), number)
         positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
         self.topics = positive / positive.sum(axis=0)
         return self._judge()
-
-    def _release(self, cells: IntArray) -> IntArray:
-        self.n_releases += 1  # of this key: a resumed run has another, and counts anew
-        key, threads = self.engine.key, self.engine.n_threads
-        paid, number = self.payment.reservation, self.n_releases
-        return release_sum(cells, self.plan.event, paid, key=key, number=number, n_threads=threads)
 
     def _average(self, noisy: IntArray, number: int) -> None:
         """A step from the mean so far, and the variance of the noise that is left in it."""

@@ -18,7 +18,7 @@ from discreet._random import Key, Purpose
 from discreet._types import AnyArray, FloatArray
 from discreet.engines.threads.variational import VariationalEngine
 from discreet.kernels.sweeps.slots import aligned
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.private.plan import FINEST, SCALE, STEPS
 from discreet.models.private.rounds import Rounds
 from discreet.privacy import accounting
@@ -157,7 +157,7 @@ class PublishedRounds(_Updates):
         alpha: FloatArray,
     ) -> None:
         super().__init__(model, engine, alpha)
-        self.plan, self.reservation = plan, reservation
+        self.plan, self.releases = plan, Releases(reservation, engine.key, engine.n_threads)
         assert model.clip is not None
         self.grid = model.clip / plan.event.sensitivity
         if model.n_units is not None and model.delta * model.n_units >= 1:
@@ -179,14 +179,7 @@ class PublishedRounds(_Updates):
             background=self._wide(0.0, np.float32),
             clip=event.sensitivity,  # [clip] what was charged
         )
-        noisy = release_sum(
-            self._narrow(exact).ravel(),
-            event,
-            self.reservation,
-            key=engine.key,
-            number=number,
-            n_threads=engine.n_threads,
-        )
+        noisy = self.releases.release(self._narrow(exact).ravel(), event)
         rate = self.plan.threshold / 2**32
         counts = np.maximum(noisy, 0) * (self.grid / rate)  # [divisor] planned, never the batch's size
         return self._update(counts.reshape(self.lam.shape), step_size(self.model, number))

@@ -25,7 +25,7 @@ from discreet._random import Key
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.kernels.sums.moments import n_triples
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.base import numbers
 from discreet.models.spectral.moments import smoothed, to_simplex
 from discreet.models.spectral.private import FINE, check_words, clear_of_noise, symmetric
@@ -108,14 +108,15 @@ class ReplacedMoments:
     """One run: M̂₂, then M̂₃ through what M̂₂'s release says. ``moments`` is private, all else released or public."""
 
     def __init__(self, moments: LdaMoments, plan: ReplacePlan, ledger: Ledger, key: Key) -> None:
-        self.moments, self.plan, self.key = moments, plan, key
+        self.moments, self.plan = moments, plan
         n = moments.n
         two, three = sensitivities(moments.alpha0)
         self.steps_two = steps_of(plan.second, two / n, 12 * (n + 16) * SMALLEST)  # [computed]
         self.steps_three = steps_of(plan.third, three / n, 500 * (n + moments.n_words + 16) * SMALLEST)
-        self.reservation = ledger.reserve(  # [reserve-replaced] before any noise is drawn
+        reservation = ledger.reserve(  # [reserve-replaced] before any noise is drawn
             plan.entries, run=new_run(), method="SpectralLDA"
         )
+        self.releases = Releases(reservation, key)
 
     def second(self) -> tuple[FloatArray, float]:
         """M̂₂ with noise, and the deviation of the noise beside its diagonal."""
@@ -123,7 +124,7 @@ class ReplacedMoments:
         high, low = np.tril_indices(d)
         times = np.where(high == low, 1.0, math.sqrt(2)) * self.steps_two
         cells = np.rint(self.moments.second()[high, low] * times).astype(np.int64)  # [whole]
-        noisy = release_sum(cells, self.plan.second, self.reservation, key=self.key, number=1)
+        noisy = self.releases.release(cells, self.plan.second)
         found = symmetric(noisy, d) / (math.sqrt(2) * self.steps_two)
         found[np.diag_indices(d)] *= math.sqrt(2)
         return found, self.plan.second.scale / (math.sqrt(2) * self.steps_two)
@@ -135,7 +136,7 @@ class ReplacedMoments:
         times = np.sqrt(np.array([6.0, 3.0, 1.0])[(i == j).astype(int) + (j == h)]) * self.steps_three
         cells = np.zeros(n_triples(n_topics), np.int64)
         cells[: len(i)] = np.rint(self.moments.third(basis)[i, j, h] * times).astype(np.int64)
-        noisy = release_sum(cells, self.plan.third, self.reservation, key=self.key, number=2)
+        noisy = self.releases.release(cells, self.plan.third)
         return from_unique(noisy[: len(i)] / times, k), self.plan.third.scale / self.steps_three
 
 
