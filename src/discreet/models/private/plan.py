@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from discreet._errors import InputError
+from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.privacy.calibrate import gaussian, on_grid, rising
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
@@ -14,11 +15,9 @@ from discreet.privacy.ledger import Budget
 SCALE = 16384.0
 """Noise in steps of the grid: the same for every release, so that one table serves all; the grid follows the noise."""
 
-FINEST = 65536.0
-"""The same where the budget is so small that a contribution would be lost between the steps of the usual grid."""
-
 STEPS = 32.0
-"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) asks for a finer grid."""
+"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) needs a finer grid: it would
+be lost between the steps of the usual one."""
 
 SIZES = 64
 """Bins of the histogram of unit sizes: bin b holds norms from 2^(b/4) on, in units of one token."""
@@ -61,26 +60,24 @@ class Plan:
         values = SIZES + n_words * (1 + int(model.n_topics) * int(model.n_rounds))
         # the multiplier if all were spent on one release of them all
         whole = gaussian(budget, cells=values, scale=SCALE).noise
-        sizes = _event(whole / math.sqrt(SIZE_SHARE), SIZES)
-        frequencies = _event(whole / math.sqrt(WORD_SHARE), n_words)
+        sizes = on_grid(whole / math.sqrt(SIZE_SHARE), SIZES, scale=SCALE, steps=STEPS)
+        frequencies = on_grid(whole / math.sqrt(WORD_SHARE), n_words, scale=SCALE, steps=STEPS)
         alongside = (Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies"))
         if sizes.sensitivity < 1 or frequencies.sensitivity < 1:
             raise InputError(
                 f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
             )
-        threshold = math.ceil(model.sampling_rate * 2**32)
-        for scale in (SCALE, FINEST):
-            found = gaussian(
-                budget,
-                profile=rising(int(model.n_rounds)),
-                sampling_rate=threshold / 2**32,
-                cells=n_words * int(model.n_topics),
-                scale=scale,
-                alongside=(*alongside, *before),
-                label="topic counts",
-            )
-            if min(_sensitivities(found.plan)) >= 4 * STEPS:
-                break
+        threshold = coin_threshold(model.sampling_rate)
+        found = gaussian(
+            budget,
+            profile=rising(int(model.n_rounds)),
+            sampling_rate=coin_rate(threshold),
+            cells=n_words * int(model.n_topics),
+            scale=SCALE,
+            steps=4 * STEPS,
+            alongside=(*alongside, *before),
+            label="topic counts",
+        )
         return cls(sizes, frequencies, found.plan, threshold, found.epsilon)
 
     @property
@@ -99,14 +96,4 @@ class Plan:
 
     @property
     def rate(self) -> float:
-        return self.threshold / 2**32
-
-
-def _event(multiplier: float, cells: int) -> DiscreteGaussianRelease:
-    """Noise of this multiplier on a grid so fine that the clip is many steps."""
-    usual = on_grid(multiplier, cells, scale=SCALE)
-    return usual if usual.sensitivity >= STEPS else on_grid(multiplier, cells, scale=FINEST)
-
-
-def _sensitivities(plan: tuple[Entry, ...]) -> list[float]:
-    return [entry.event.sensitivity for entry in plan if isinstance(entry.event, DiscreteGaussianRelease)]
+        return coin_rate(self.threshold)

@@ -80,10 +80,7 @@ class Rounds:
         model, engine = self.model, self.engine
         self._learn_sizes()
         self._learn_frequencies()
-        # Bits of their own (tokens take those of number 0), never the key itself: whoever guessed the start from what
-        # was released would know a part of the key that the noise hangs on.
-        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start]
-        generator = np.random.Generator(np.random.PCG64(seed.tolist()))
+        generator = engine.key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own: tokens take sweep 0's
         start = generator.exponential(1.0, (engine.n_words, model.n_topics))
         if self.seeds is not None:
             start = (1 - self.seeds.sum(axis=1, keepdims=True)) * start + model.n_topics * self.seeds

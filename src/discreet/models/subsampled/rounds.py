@@ -18,7 +18,8 @@ from discreet.evaluation import completion_perplexity
 from discreet.evaluation.usefulness import Setting, judge
 from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import Releases
-from discreet.models.private.plan import FINEST, SCALE, STEPS
+from discreet.mechanisms.sampling import coin_rate, coin_threshold
+from discreet.models.private.plan import SCALE, STEPS
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.calibrate import gaussian
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
@@ -46,20 +47,19 @@ class Plan:
     @classmethod
     def make(cls, model: SubsampledLDA, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
         """``before``: what the words have cost. It comes out of the same budget."""
-        threshold = math.ceil(model.largest_rate * 2**32)
-        for scale in (SCALE, FINEST):
-            found = gaussian(
-                Budget(float(model.epsilon), float(model.delta)),
-                rounds=int(model.n_rounds),
-                sampling_rate=threshold / 2**32,
-                cells=n_words * int(model.n_topics),
-                scale=scale,
-                alongside=before,
-                label="topic counts",
-            )
-            (event,) = (entry.event for entry in found.plan if isinstance(entry.event, DiscreteGaussianRelease))
-            if event.sensitivity >= 4 * STEPS:
-                break
+        threshold = coin_threshold(model.largest_rate)
+        found = gaussian(
+            Budget(float(model.epsilon), float(model.delta)),
+            rounds=int(model.n_rounds),
+            sampling_rate=coin_rate(threshold),
+            cells=n_words * int(model.n_topics),
+            scale=SCALE,
+            steps=4 * STEPS,
+            alongside=before,
+            label="topic counts",
+        )
+        event = found.plan[0].event
+        assert isinstance(event, DiscreteGaussianRelease)
         if event.sensitivity < 1:
             raise InputError(
                 f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
@@ -91,8 +91,8 @@ class Rounds:
         self.perplexities: list[float] = []
         self.counts = np.zeros((engine.n_words, model.n_topics))
         self.variance = 0.0
-        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
-        start = np.random.Generator(np.random.PCG64(seed.tolist())).gamma(4.0, 0.25, self.counts.shape)
+        generator = engine.key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own, not the key's
+        start = generator.gamma(4.0, 0.25, self.counts.shape)
         self.topics = start / start.sum(axis=0)
         self.weights = aligned(engine.n_words * engine.width, np.float32)
         self.converged = False
@@ -144,7 +144,7 @@ class Rounds:
         """Who takes part: each unit by its own coin, at the rate of all, or at one of its own below it (Eq. 10)."""
         model, engine, largest = self.model, self.engine, self.plan.threshold
         if not model.adaptive or number == 1:  # before the first release no word is frequent
-            return engine.coins(number, largest if not model.adaptive else math.ceil(model.sampling_rate * 2**32))
+            return engine.coins(number, coin_threshold(model.sampling_rate) if model.adaptive else largest)
         own = engine.shares(frequent_cells(self.counts, model.frequent_share))  # [own] its tokens and the released
         return engine.coins(number, np.minimum(np.ceil(own * largest), largest).astype(np.int64))  # [rate]
 

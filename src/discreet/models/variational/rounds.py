@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from discreet._types import AnyArray, FloatArray
 from discreet.engines.threads.variational import VariationalEngine
 from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import Releases
-from discreet.models.private.plan import FINEST, SCALE, STEPS
+from discreet.mechanisms.sampling import coin_rate, coin_threshold
+from discreet.models.private.plan import SCALE, STEPS
 from discreet.models.private.rounds import Rounds
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import gaussian, on_grid
@@ -45,8 +46,8 @@ def expected_topics(lam: FloatArray) -> FloatArray:
 
 def first_lambda(key: Key, n_words: int, n_topics: int) -> FloatArray:
     """Hoffman's start, Gamma(100, 1/100) in every cell: reads no word."""
-    seed = key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
-    return np.random.Generator(np.random.PCG64(seed.tolist())).gamma(100.0, 0.01, (n_words, n_topics))
+    generator = key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own, not the key's
+    return generator.gamma(100.0, 0.01, (n_words, n_topics))
 
 
 class VariationalRounds(Rounds):
@@ -92,13 +93,13 @@ class ExactRounds(_Updates):
 
     def round(self, number: int) -> Measures:
         engine, model = self.engine, self.model
-        threshold = math.ceil(model.sampling_rate * 2**32)
+        threshold = coin_threshold(model.sampling_rate)
         included = engine.coins(number, threshold)
         if not included.any():
             return {}
         weights = self._wide(expected_topics(self.lam) * engine.n_words, np.float64)
         sums = engine.expected(included, weights, self.alpha, n_steps=model.n_sweeps)
-        step = 1.0 if threshold == 2**32 else step_size(model, number)
+        step = 1.0 if coin_rate(threshold) == 1 else step_size(model, number)
         return self._update(self._narrow(sums) * (engine.n_units / included.sum()), step)
 
 
@@ -115,27 +116,20 @@ class PublishedPlan:
     @classmethod
     def make(cls, model: VariationalLDA, n_words: int, before: tuple[Entry, ...] = ()) -> PublishedPlan:
         """``before``: what the words have cost. It comes out of the same budget."""
-        threshold = math.ceil(model.sampling_rate * 2**32)
-        rate, cells, n_rounds = threshold / 2**32, n_words * int(model.n_topics), int(model.n_rounds)
-        for scale in (SCALE, FINEST):
-            if model.noise_multiplier is not None:
-                rounds = Entry(on_grid(float(model.noise_multiplier), cells, scale=scale, sampling_rate=rate), n_rounds)
-            else:
-                (rounds,) = gaussian(
-                    Budget(float(model.epsilon or math.nan), float(model.delta)),
-                    rounds=n_rounds,
-                    sampling_rate=rate,
-                    cells=cells,
-                    scale=scale,
-                    alongside=before,
-                ).plan
-            assert isinstance(rounds.event, DiscreteGaussianRelease)
-            event = rounds.event
-            if event.sensitivity >= 4 * STEPS:
-                break
+        threshold = coin_threshold(model.sampling_rate)
+        cells, n_rounds = n_words * int(model.n_topics), int(model.n_rounds)
+        grid: Any = {"scale": SCALE, "steps": 4 * STEPS, "sampling_rate": coin_rate(threshold)}
+        if model.noise_multiplier is not None:
+            rounds = Entry(on_grid(float(model.noise_multiplier), cells, **grid), n_rounds, "topic counts")
+        else:
+            budget = Budget(float(model.epsilon or math.nan), float(model.delta))
+            (rounds,) = gaussian(
+                budget, rounds=n_rounds, cells=cells, alongside=before, label="topic counts", **grid
+            ).plan
+        event = rounds.event
+        assert isinstance(event, DiscreteGaussianRelease)
         if event.sensitivity < 1:
             raise InputError("the noise is so large that nothing else would be left. Take a larger epsilon.")
-        rounds = replace(rounds, label="topic counts")
         epsilon = accounting.epsilon((rounds, *before), float(model.delta))
         if epsilon == math.inf:  # before anything is charged
             raise InputError(
@@ -180,6 +174,6 @@ class PublishedRounds(_Updates):
             clip=event.sensitivity,  # [clip] what was charged
         )
         noisy = self.releases.release(self._narrow(exact).ravel(), event)
-        rate = self.plan.threshold / 2**32
+        rate = coin_rate(self.plan.threshold)
         counts = np.maximum(noisy, 0) * (self.grid / rate)  # [divisor] planned, never the batch's size
         return self._update(counts.reshape(self.lam.shape), step_size(self.model, number))
