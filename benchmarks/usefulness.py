@@ -30,7 +30,7 @@ from discreet.corpus import Corpus, load
 from discreet.evaluation import completion_perplexity
 from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
-from discreet.models.private.rounds import Rounds
+from discreet.models.private.rounds import PrivateRounds
 
 
 class Cell(NamedTuple):
@@ -89,7 +89,7 @@ def split(name: str, unit: str, n: int) -> tuple[Corpus, Corpus]:
     return corpus[np.sort(order[out : out + n])], corpus[np.sort(order[:out])]
 
 
-class Watched(Rounds):
+class Watched(PrivateRounds):
     """Rounds that remember what the old warning was made of."""
 
     last: Watched
@@ -132,7 +132,7 @@ class Found(NamedTuple):
 def run(cell: Cell) -> Found | str:
     train, test = split(cell.name, cell.unit, cell.n)
     model = PrivateLDA(cell.n_topics, epsilon=cell.epsilon, n_threads=1, random_state=7)
-    with patch.object(private, "Rounds", Watched), warnings.catch_warnings():
+    with patch.object(private, "PrivateRounds", Watched), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
             if cell.n_words is None:

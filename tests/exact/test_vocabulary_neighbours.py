@@ -23,7 +23,7 @@ import pytest
 from discreet._random import Key
 from discreet.mechanisms import vocabulary
 from discreet.mechanisms.release import Releases
-from discreet.mechanisms.vocabulary import SCALE, Plan, Selected, select_words, words_of_units
+from discreet.mechanisms.vocabulary import SCALE, Selected, VocabularyPlan, select_words, words_of_units
 from discreet.privacy import Budget
 from discreet.privacy.ledger import Reservation
 
@@ -40,7 +40,9 @@ class Run:
     selected: Selected | None = None
 
 
-def select(texts: list[list[int]], units: list[int], plan: Plan, answers: list[np.ndarray] | None = None) -> Run:
+def select(
+    texts: list[list[int]], units: list[int], plan: VocabularyPlan, answers: list[np.ndarray] | None = None
+) -> Run:
     run = Run()
 
     def noise(releases, cells, event):
@@ -64,7 +66,7 @@ def select(texts: list[list[int]], units: list[int], plan: Plan, answers: list[n
     return run
 
 
-def faults(d: Run, d1: Run, plan: Plan, mine: set[int]) -> set[str]:
+def faults(d: Run, d1: Run, plan: VocabularyPlan, mine: set[int]) -> set[str]:
     """What the proof forbids and these runs do. ``mine``: the words of the unit that D′ has and D has not."""
     found = set()
     limit = math.floor((SCALE / plan.event.sigma) ** 2)
@@ -104,9 +106,11 @@ def people(users: bool) -> tuple[list[list[int]], list[int], list[list[int]], se
     return texts, units, more, {w for text in more for w in text}
 
 
-def compared(users: bool, method: str, epsilon: float = 3.0, split: bool = False) -> tuple[Run, Run, Plan, set[str]]:
+def compared(
+    users: bool, method: str, epsilon: float = 3.0, split: bool = False
+) -> tuple[Run, Run, VocabularyPlan, set[str]]:
     texts, units, more, mine = people(users)
-    plan = Plan.make(Budget(epsilon, 1e-6), method=method, max_words=CAP)
+    plan = VocabularyPlan.make(Budget(epsilon, 1e-6), method=method, max_words=CAP)
     number = max(units) + 1
     theirs = [number + i for i in range(len(more))] if split else [number] * len(more)
     d = select(texts, units, plan)
@@ -137,7 +141,7 @@ def test_neighbours_differ_by_one_units_weights(users, method, epsilon):
 def test_the_first_unit_of_all(users, method):
     """From nobody to somebody: no word of one unit alone leaves, and the same is charged."""
     _, _, more, mine = people(users)
-    plan = Plan.make(Budget(3.0, 1e-6), method=method, max_words=CAP)
+    plan = VocabularyPlan.make(Budget(3.0, 1e-6), method=method, max_words=CAP)
     nobody = select([], [], plan)
     somebody = select(more, [0] * len(more), plan)
     assert faults(nobody, somebody, plan, mine) == set()
@@ -188,7 +192,7 @@ def test_a_choice_by_global_counts_is_caught(users, method):
     """Units that keep their most frequent words let one more unit tip the choice of all others."""
     weigh, _ = BROKEN["the most frequent"]
     texts = [list(range(20)) for _ in range(50)]  # all words equally frequent: one more unit decides
-    plan = Plan.make(Budget(3.0, 1e-6), method=method, max_words=CAP)
+    plan = VocabularyPlan.make(Budget(3.0, 1e-6), method=method, max_words=CAP)
     mine = set(range(8, 20))
     with broken(weigh):
         d = select(texts, list(range(50)), plan)
@@ -216,12 +220,12 @@ def test_the_same_noise_in_every_round_is_caught():
 def test_a_threshold_that_looks_at_the_data_is_caught():
     """The broken copy asks for the middle of the noisy weights: words of the new unit move it."""
 
-    class Middle(Plan):
+    class Middle(VocabularyPlan):
         def threshold(self, number):
             return super().threshold(number) // 4 + self.seen
 
     texts, _, more, mine = people(False)
-    plan = Plan.make(Budget(3.0, 1e-6), method="rounds", max_words=CAP)
+    plan = VocabularyPlan.make(Budget(3.0, 1e-6), method="rounds", max_words=CAP)
     runs = []
     for extra in ([], more):
         copy = Middle(plan.event, plan.rounds, plan.epsilon)

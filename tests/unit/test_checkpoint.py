@@ -79,10 +79,10 @@ def test_without_a_budget_file_the_folder_keeps_the_count(tmp_path):
 
 def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch):
     starts, runs = [], []
-    start, resume = private_rounds.Rounds._start, private_rounds.Rounds._resume
-    monkeypatch.setattr(private_rounds.Rounds, "_start", lambda run: (starts.append("start"), start(run))[1])
+    start, resume = private_rounds.PrivateRounds._start, private_rounds.PrivateRounds._resume
+    monkeypatch.setattr(private_rounds.PrivateRounds, "_start", lambda run: (starts.append("start"), start(run))[1])
     monkeypatch.setattr(
-        private_rounds.Rounds,
+        private_rounds.PrivateRounds,
         "_resume",
         lambda run, saved: (starts.append(int(saved["round"])), runs.append(run), resume(run, saved))[2],
     )
@@ -314,7 +314,7 @@ def test_with_a_budget_file_an_old_backup_hides_nothing(tmp_path):
 def stopped_after(folder, round_number, budget=None, **changes):
     """As Ctrl-C does: the state is saved when a round is done, and then the run ends."""
     training = []
-    real = private_rounds.Rounds.round
+    real = private_rounds.PrivateRounds.round
 
     def watched(run, number):
         training.append(run)
@@ -326,7 +326,7 @@ def stopped_after(folder, round_number, budget=None, **changes):
             raise Stop
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(private_rounds.Rounds, "round", watched)
+        patch.setattr(private_rounds.PrivateRounds, "round", watched)
         ledger = None if budget is None else Ledger(file=budget)
         with pytest.raises(Stop):
             model(folder, ledger=ledger, callbacks=[stop], **changes).fit(CORPUS)

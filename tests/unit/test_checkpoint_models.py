@@ -134,7 +134,8 @@ def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch, model
         kept = dict(saved)
     assert int(kept["round"]) == 8
     seen, engines = [], []
-    kind = module._Training if unit == "word" else module.Rounds
+    names = {subsampled_rounds: "SubsampledRounds", private_rounds: "PrivateRounds", hybrid: "_Training"}
+    kind = getattr(module, names[module])
     step = "sweep" if unit == "word" else "round"
     real = getattr(kind, step)
 

@@ -52,7 +52,7 @@ selections and models of one ledger, so it is small."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class VocabularyPlan:
     """What is decided before the text is touched, and what it costs."""
 
     event: ThresholdedVocabulary
@@ -61,7 +61,9 @@ class Plan:
     """Of the whole selection, at the δ of the budget."""
 
     @classmethod
-    def make(cls, budget: Budget, *, method: Method = "rounds", max_words: int = 100, share: float = 1.0) -> Plan:
+    def make(
+        cls, budget: Budget, *, method: Method = "rounds", max_words: int = 100, share: float = 1.0
+    ) -> VocabularyPlan:
         """The least noise within ``budget``; with ``share`` < 1 that share of it, as precision (1/σ²)."""
         rounds = ROUNDS if method == "rounds" else 1
         outside = budget.delta * THRESHOLD_SHARE
@@ -172,7 +174,7 @@ def select_words(
     unit_words: Int32Array,
     ends: IntArray,
     n_words: int,
-    plan: Plan,
+    plan: VocabularyPlan,
     reservation: Reservation,
     key: Key,
     *,

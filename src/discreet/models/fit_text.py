@@ -23,7 +23,7 @@ from discreet.training import self_test
 from discreet.training.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
 from discreet.training.inputs import VocabularyCost, check_groups, digest_of_units
 from discreet.training.pause import Paused, finishing
-from discreet.training.promise import open_ledger
+from discreet.training.private_fit import open_ledger
 
 SHARE = 0.05
 """Of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1 it finds

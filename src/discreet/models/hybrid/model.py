@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -18,22 +19,14 @@ from discreet.engines.threads.sweeps import MAX_TOPICS, ThreadEngine
 from discreet.mechanisms.release import Releases
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import EPSILON, PRIOR
-from discreet.models.hybrid.plan import (
-    LARGEST_INHERENT,
-    SELF_TESTS,
-    HybridPayment,
-    HybridPlan,
-    clip_for,
-    guarantee_of,
-)
+from discreet.models.hybrid.plan import LARGEST_INHERENT, SELF_TESTS, HybridPlan, clip_for
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import Observer, Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger
-from discreet.training.checkpoint import open_checkpoint, reopened
-from discreet.training.inputs import check_vocabulary, vocabulary_cost
 from discreet.training.loop import Callback, Measures, run_sweeps
-from discreet.training.promise import open_ledger
+from discreet.training.payment import Payment
+from discreet.training.private_fit import PrivateFit
 
 LONGEST = 2**17
 """Tokens of one document: beyond this the secret order would not be uniform enough for what is charged."""
@@ -181,18 +174,12 @@ class HybridLDA(TopicModel):
             n_sweeps=int(self.n_sweeps),
         )
         corpus = self._read(X, reset=True)
-        assumptions = check_vocabulary(corpus)
-        vocabulary_cost(corpus, Unit.WORD)  # refuses words whose selection was charged per document or user
         _check_lengths(corpus)
-        ledger = open_ledger(self, Unit.WORD, Relation.REPLACE)
-        key = Key.open(self.random_state)
-        checkpoint = open_checkpoint(self, corpus, None, plan.entries)
-        if checkpoint is not None and checkpoint.spent:
-            key = key.renewed(len(checkpoint.charges))
-            ledger = reopened(ledger, checkpoint)
-        engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)
-        payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn
-        training = _Training(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)
+        fit = PrivateFit(self, corpus, unit=Unit.WORD, relation=Relation.REPLACE, observer=Observer.TRAJECTORY)
+        fit.resume(plan.entries)
+        engine = ThreadEngine(corpus, self.n_topics, fit.key, self.n_threads)
+        payment = fit.pay(plan.n_sweeps, [plan.releases], draws=[plan.draws])  # [reserve] before noise is drawn
+        training = _Training(self, plan, engine, payment, alpha, fit.saved)
         self.history_, conditions = run_sweeps(
             range(payment.done + 1, self.n_sweeps + 1),
             training.sweep,
@@ -200,19 +187,11 @@ class HybridLDA(TopicModel):
             progress=self.progress,
             pause=payment.pause(training._state),
         )
-        assumptions += conditions
         payment.settle()
         self.components_ = training.topics()
         self.alpha_, self.beta_, self.clip_ = alpha, float(self.beta), plan.clip(self.beta)
-        self.ledger_ = ledger
-        spent = None
-        if checkpoint is not None:
-            _, more = checkpoint.account(plan.entries, (), float(self.delta), ledger)
-            assumptions, spent = assumptions + more, checkpoint.spent
-        self._spent = plan.entries if spent is None else spent
-        self.guarantee_ = guarantee_of(plan, float(self.delta), key, assumptions, spent)
-        if checkpoint is not None:
-            checkpoint.done()
+        remarks = partial(plan.remarks, delta=float(self.delta))
+        fit.end(plan.entries, plan.epsilon, *conditions, remarks=remarks)
         return self
 
     def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:
@@ -266,14 +245,14 @@ class _Training:
         model: HybridLDA,
         plan: HybridPlan,
         engine: ThreadEngine,
-        payment: HybridPayment,
+        payment: Payment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
     ) -> None:
         self.plan, self.engine, self.payment = plan, engine, payment
         self.alpha, self.beta = alpha, float(model.beta)
         self.n_average = min(int(model.n_average), plan.n_sweeps + 1)
-        self.releases = Releases(payment.releases, engine.key, engine.n_threads)
+        self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.last: list[IntArray] = []
         self.clip = plan.clip(self.beta)
         self.weights = engine.new_weights()
@@ -304,7 +283,7 @@ class _Training:
         totals = engine.totals(self.table.ravel()) + engine.n_words * self.beta
         scale = totals.min() / totals  # [divisor] of what was released, and the same for every word
         engine.fill_weights(self.weights, self.table.ravel(), np.array([self.beta]), scale)
-        self.payment.draws.draw(event=self.plan.draw)  # [paid-draw]
+        self.payment.draw_reservation.draw(event=self.plan.draw)  # [paid-draw]
         engine.sweep_exact(self.weights, self.alpha, number)  # [frozen] each draw reads its own word and no other
         return {}
 

@@ -38,19 +38,21 @@ class Planned(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class PrivatePlan:
     """Everything that is decided before the data are touched: public constants, the noise, and what it costs."""
 
     sizes: DiscreteGaussianRelease
     frequencies: DiscreteGaussianRelease
+    preliminary: tuple[Entry, ...]
+    """Of these two, which are released ahead of the rounds."""
     rounds: tuple[Entry, ...]
     threshold: int
     """A unit takes part when 32 random bits are below this."""
     epsilon: float
 
     @classmethod
-    def make(cls, model: Planned, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
-        """``before``: what the words have cost. It comes out of the same budget."""
+    def make(cls, model: Planned, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> PrivatePlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
         budget = Budget(float(model.epsilon), float(model.delta))
         if model.n_units is not None and model.delta >= 1 / model.n_units:
             raise InputError(
@@ -62,7 +64,7 @@ class Plan:
         whole = gaussian(budget, cells=values, scale=SCALE).noise
         sizes = on_grid(whole / math.sqrt(SIZE_SHARE), SIZES, scale=SCALE, steps=STEPS)
         frequencies = on_grid(whole / math.sqrt(WORD_SHARE), n_words, scale=SCALE, steps=STEPS)
-        alongside = (Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies"))
+        preliminary = Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies")
         if sizes.sensitivity < 1 or frequencies.sensitivity < 1:
             raise InputError(
                 f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
@@ -75,19 +77,14 @@ class Plan:
             cells=n_words * int(model.n_topics),
             scale=SCALE,
             steps=4 * STEPS,
-            alongside=(*alongside, *before),
+            alongside=(*preliminary, *vocabulary_entries),
             label="topic counts",
         )
-        return cls(sizes, frequencies, found.plan, threshold, found.epsilon)
-
-    @property
-    def before(self) -> tuple[Entry, ...]:
-        """Released ahead of the rounds."""
-        return Entry(self.sizes, 1, "histogram of unit sizes"), Entry(self.frequencies, 1, "word frequencies")
+        return cls(sizes, frequencies, preliminary, found.plan, threshold, found.epsilon)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        return (*self.before, *self.rounds)
+        return (*self.preliminary, *self.rounds)
 
     @property
     def round_events(self) -> list[DiscreteGaussianRelease]:

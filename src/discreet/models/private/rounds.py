@@ -16,11 +16,11 @@ from discreet.evaluation.usefulness import Setting, judge
 from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import Releases
 from discreet.models.private import shrink
-from discreet.models.private.plan import SIZES, Plan
+from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.shrink import Average
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
-from discreet.training.promise import units_in_words, warn_of_delta
+from discreet.training.private_fit import units_in_words, warn_of_delta
 
 if TYPE_CHECKING:
     from discreet.models.private.model import PrivateLDA
@@ -53,13 +53,13 @@ _RELEASED = (
 """Fields of a run that a checkpoint keeps beside the averages: functions of what was released."""
 
 
-class Rounds:
+class PrivateRounds:
     """One training run. The engine is private; every other field is a function of what was released."""
 
     def __init__(
         self,
         model: PrivateLDA,
-        plan: Plan,
+        plan: PrivatePlan,
         engine: RoundEngine,
         payment: Payment,
         alpha: FloatArray,

@@ -20,7 +20,7 @@ from discreet.models.base import TopicModel, check_sizes, numbers
 from discreet.models.bounds import DELTA, EPSILON, PRIOR
 from discreet.models.spectral.exact import Whitened, exact_moments
 from discreet.models.spectral.moments import smoothed, to_simplex
-from discreet.models.spectral.private import MOST_WORDS, Plan, PrivateMoments, check_words
+from discreet.models.spectral.private import MOST_WORDS, PrivateMoments, SpectralPlan, check_words
 from discreet.models.spectral.published.choice import Candidate
 from discreet.models.spectral.published.configurations import check_configuration, fit_configuration
 from discreet.models.spectral.published.edges import Constants, Edge
@@ -29,8 +29,7 @@ from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.privacy.ledger import Ledger
 from discreet.training import self_test
-from discreet.training.private_fit import UnitFit
-from discreet.training.promise import units_in_words, warn_of_delta
+from discreet.training.private_fit import PrivateFit, units_in_words, warn_of_delta
 
 MOST_TOPICS = 200
 """The whitened third moment has n_topics³ entries."""
@@ -224,9 +223,9 @@ class SpectralLDA(TopicModel):
         self.guarantee_ = Guarantee.none(EXACT_COUNTS, *seeded)
 
     def _fit_private(self, corpus: Corpus, groups: Any) -> None:
-        fit = UnitFit(self, corpus, groups)
+        fit = PrivateFit(self, corpus, groups=groups)
         check_words(corpus.n_words)
-        plan = self._plan(corpus.n_words, fit.before)
+        plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         engine = MomentEngine(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
         reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
         training = PrivateMoments(engine, plan, reservation, fit.key)
@@ -277,6 +276,6 @@ class SpectralLDA(TopicModel):
     def _self_tests(self) -> tuple[self_test.Test, ...]:
         return self_test.gaussian_noise, self_test.moments if self.configuration is None else self_test.cubes
 
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
-        """Its releases over so many words; ``before`` is what these have cost."""
-        return Plan.make(self, n_words, before)
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> SpectralPlan:
+        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        return SpectralPlan.make(self, n_words, vocabulary_entries)

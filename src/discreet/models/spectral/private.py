@@ -51,7 +51,7 @@ class Planned(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class SpectralPlan:
     """Six releases, decided with their noise before the data are touched."""
 
     frequencies: DiscreteGaussianRelease
@@ -63,13 +63,13 @@ class Plan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: Planned, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
-        """``before``: what the words have cost. It comes out of the same budget."""
+    def make(cls, model: Planned, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> SpectralPlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
         assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))
         values = n_words * (n_words + 5) // 2 + 3 * BINS + n_triples(int(model.n_topics))
         # the multiplier if all were spent on one release of them all
-        whole = gaussian(budget, cells=values, scale=FINE, alongside=before).noise
+        whole = gaussian(budget, cells=values, scale=FINE, alongside=vocabulary_entries).noise
         left = 1 - sum(SMALL_SHARES.values())
         one, two, _ = (left * share / sum(model.split) for share in model.split)
         cells = {"frequencies": n_words, "norms": 2 * BINS, "sizes": BINS}
@@ -78,7 +78,11 @@ class Plan:
         found["second"] = _event(whole, two, n_words * (n_words + 1) // 2)
         alongside = tuple(Entry(event, 1, name) for name, event in found.items())
         last = gaussian(
-            budget, cells=n_triples(int(model.n_topics)), scale=FINE, alongside=(*alongside, *before), label="third"
+            budget,
+            cells=n_triples(int(model.n_topics)),
+            scale=FINE,
+            alongside=(*alongside, *vocabulary_entries),
+            label="third",
         )
         (entry,) = last.plan
         assert isinstance(entry.event, DiscreteGaussianRelease)
@@ -127,7 +131,7 @@ class Found(NamedTuple):
 class PrivateMoments:
     """One run. The engine is private; every other field is a function of what was released."""
 
-    def __init__(self, engine: MomentEngine, plan: Plan, reservation: Reservation, key: Key) -> None:
+    def __init__(self, engine: MomentEngine, plan: SpectralPlan, reservation: Reservation, key: Key) -> None:
         self.engine, self.plan = engine, plan
         self.releases = Releases(reservation, key, engine.n_threads)
 

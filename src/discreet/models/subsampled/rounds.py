@@ -35,7 +35,7 @@ STEP = 0.6
 
 
 @dataclass(frozen=True)
-class Plan:
+class SubsampledPlan:
     """Everything that is decided before the data are touched."""
 
     rounds: Entry
@@ -45,8 +45,8 @@ class Plan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: SubsampledLDA, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
-        """``before``: what the words have cost. It comes out of the same budget."""
+    def make(cls, model: SubsampledLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> SubsampledPlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
         threshold = coin_threshold(model.largest_rate)
         found = gaussian(
             Budget(float(model.epsilon), float(model.delta)),
@@ -55,7 +55,7 @@ class Plan:
             cells=n_words * int(model.n_topics),
             scale=SCALE,
             steps=4 * STEPS,
-            alongside=before,
+            alongside=vocabulary_entries,
             label="topic counts",
         )
         event = found.plan[0].event
@@ -71,13 +71,13 @@ class Plan:
         return (self.rounds,)
 
 
-class Rounds:
+class SubsampledRounds:
     """One training run. The engine is private; every other field is a function of what was released."""
 
     def __init__(
         self,
         model: SubsampledLDA,
-        plan: Plan,
+        plan: SubsampledPlan,
         engine: KeptTopicsEngine,
         payment: Payment,
         alpha: FloatArray,

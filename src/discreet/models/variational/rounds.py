@@ -21,7 +21,7 @@ from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.models.private.plan import SCALE, STEPS
-from discreet.models.private.rounds import Rounds
+from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
@@ -50,7 +50,7 @@ def first_lambda(key: Key, n_words: int, n_topics: int) -> FloatArray:
     return generator.gamma(100.0, 0.01, (n_words, n_topics))
 
 
-class VariationalRounds(Rounds):
+class VariationalRounds(PrivateRounds):
     """Our own form. What was released is averaged and shrunk as in PrivateLDA; λ is β and so many counts a unit."""
 
     model: VariationalLDA
@@ -114,8 +114,8 @@ class PublishedPlan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: VariationalLDA, n_words: int, before: tuple[Entry, ...] = ()) -> PublishedPlan:
-        """``before``: what the words have cost. It comes out of the same budget."""
+    def make(cls, model: VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> PublishedPlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
         threshold = coin_threshold(model.sampling_rate)
         cells, n_rounds = n_words * int(model.n_topics), int(model.n_rounds)
         grid: Any = {"scale": SCALE, "steps": 4 * STEPS, "sampling_rate": coin_rate(threshold)}
@@ -124,13 +124,13 @@ class PublishedPlan:
         else:
             budget = Budget(float(model.epsilon or math.nan), float(model.delta))
             (rounds,) = gaussian(
-                budget, rounds=n_rounds, cells=cells, alongside=before, label="topic counts", **grid
+                budget, rounds=n_rounds, cells=cells, alongside=vocabulary_entries, label="topic counts", **grid
             ).plan
         event = rounds.event
         assert isinstance(event, DiscreteGaussianRelease)
         if event.sensitivity < 1:
             raise InputError("the noise is so large that nothing else would be left. Take a larger epsilon.")
-        epsilon = accounting.epsilon((rounds, *before), float(model.delta))
+        epsilon = accounting.epsilon((rounds, *vocabulary_entries), float(model.delta))
         if epsilon == math.inf:  # before anything is charged
             raise InputError(
                 f"at delta={model.delta:g} no epsilon is finite, with what the words have cost. Take a larger delta, "
