@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from discreet._errors import InputError
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.privacy.calibrate import gaussian, on_grid, rising
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
+
+if TYPE_CHECKING:
+    from discreet.models.private.model import PrivateLDA
+    from discreet.models.variational.model import VariationalLDA
 
 SCALE = 16384.0
 """Noise in steps of the grid: the same for every release, so that one table serves all; the grid follows the noise."""
@@ -24,17 +28,6 @@ SIZES = 64
 
 SIZE_SHARE, WORD_SHARE = 0.004, 0.05
 """Of the budget (as precision): for the histogram of unit sizes, and for the frequencies of words."""
-
-
-class Planned(Protocol):
-    """What of a model the plan depends on."""
-
-    n_topics: int
-    epsilon: float
-    delta: float
-    n_units: int | None
-    n_rounds: int
-    sampling_rate: float
 
 
 @dataclass(frozen=True)
@@ -51,13 +44,16 @@ class PrivatePlan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: Planned, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> PrivatePlan:
+    def make(
+        cls, model: PrivateLDA | VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()
+    ) -> PrivatePlan:
         """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
+        assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))
         if model.n_units is not None and model.delta >= 1 / model.n_units:
             raise InputError(
-                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: a fit "
-                "could then publish a whole unit. Take a delta far below, such as a thousandth of that."
+                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: it "
+                "would permit publishing one unit outright. Choose a much smaller delta, such as a thousandth of that."
             )
         values = SIZES + n_words * (1 + int(model.n_topics) * int(model.n_rounds))
         # the multiplier if all were spent on one release of them all

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 CLIP = 0.25
 """The clip as a share of the median size of the units: clipping most of them costs less than noise for a longer one."""
 
-SAID = 0.75
-"""λ: the share of a word's released profile that contributions leave out, as it has been said."""
+BACKGROUND_SHARE = 0.75
+"""λ: the share of a word's released profile that contributions leave out, as it is known already."""
 
 EVENNESS, LEAST = 0.6, 0.15
 """A cell's weight falls with the share of its topic in the word, (K·share + LEAST)^-EVENNESS: so the norm of a word is
@@ -148,7 +148,7 @@ class PrivateRounds:
         """Sweep, release, average, shrink."""
         self.payment.open_round(number, self._state)
         model, engine, event = self.model, self.engine, self.events[number - 1]
-        background = SAID * shrink.profiles(self.table)
+        background = BACKGROUND_SHARE * shrink.profiles(self.table)
         grid = self.clip / event.sensitivity
         exact = engine.residuals(
             number,
@@ -165,7 +165,7 @@ class PrivateRounds:
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)
-        size = beyond.sum() / (1 - SAID)  # of a clipped unit, in weighted tokens
+        size = beyond.sum() / (1 - BACKGROUND_SHARE)  # of a clipped unit, in weighted tokens
         self.size = size if math.isnan(self.size) else self.size + max(step, 0.05) * (size - self.size)
         mean = beyond + self.size * self.frequencies[:, None] * background
         self.running.move(mean, variance, step)
@@ -195,9 +195,9 @@ class PrivateRounds:
         """By word and by share of the topic; one factor keeps the usual norm of a contribution where it was."""
         profiles = shrink.profiles(self.table)
         weights = self.word_weights[:, None] * (self.model.n_topics * profiles + LEAST) ** -EVENNESS
-        said = SAID * (2 - SAID)
-        now = (self.frequencies[:, None] * profiles * (1 - said * profiles) * weights**2).sum()
-        usual = (1 - said / 4) * (self.frequencies * self.word_weights**2).sum()
+        known = BACKGROUND_SHARE * (2 - BACKGROUND_SHARE)
+        now = (self.frequencies[:, None] * profiles * (1 - known * profiles) * weights**2).sum()
+        usual = (1 - known / 4) * (self.frequencies * self.word_weights**2).sum()
         return np.asarray(weights * math.sqrt(usual / now))
 
     @property

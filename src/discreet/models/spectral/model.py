@@ -187,7 +187,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         if not clear:
             self.components_, self.alpha_ = training.frequencies[None, :], np.array([float(self.alpha0)])
         self.n_topics_ = len(self.alpha_)
-        self._tell(found.n_units, clear)
+        self._warn_of_noise(found.n_units, clear)
         fit.end(plan.entries, plan.epsilon)
 
     def _decompose(self, moments: Whitened, frequencies: FloatArray, least: float = 0.0) -> int:
@@ -208,8 +208,8 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         self.alpha_ = self.alpha0 * found.alpha[kept] / max(float(found.alpha[kept].sum()), 1e-300)
         return int(kept.sum())
 
-    def _tell(self, n_units: float, clear: int, *, public: bool = False) -> None:
-        """Say what the noise has left. All of it is a function of what was released, or of a ``public`` number."""
+    def _warn_of_noise(self, n_units: float, clear: int, *, public: bool = False) -> None:
+        """Of hidden topics, and of delta: functions of what was released, or of a ``public`` number of units."""
         units = units_in_words(n_units, public=public)
         warn_of_delta(self.delta, n_units, units, stacklevel=4)
         if clear < self.n_topics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from discreet.models.spectral.moments import Whitening
 from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget, Reservation
+
+if TYPE_CHECKING:
+    from discreet.models.spectral.model import SpectralLDA
 
 MOST_WORDS = 10_000
 """The noisy second moment has a cell for each pair of words."""
@@ -41,15 +44,6 @@ HALF = math.sqrt(2) + math.sqrt(0.5)
 ends at 2σ√d."""
 
 
-class Planned(Protocol):
-    """What of a model the plan depends on."""
-
-    n_topics: int
-    epsilon: float | None
-    delta: float
-    split: tuple[float, float, float]
-
-
 @dataclass(frozen=True)
 class SpectralPlan:
     """Six releases, decided with their noise before the data are touched."""
@@ -63,7 +57,7 @@ class SpectralPlan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: Planned, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> SpectralPlan:
+    def make(cls, model: SpectralLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> SpectralPlan:
         """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
         assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))

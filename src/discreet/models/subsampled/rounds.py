@@ -108,7 +108,7 @@ class SubsampledRounds:
     def _resume(self, saved: Mapping[str, AnyArray]) -> None:
         self.counts, self.variance, self.topics = saved["counts"], float(saved["variance"]), saved["topics"]
         for perplexity in saved["perplexities"].tolist():
-            self._hear(perplexity)
+            self._add_perplexity(perplexity)
         self.engine.restore(saved)
 
     def round(self, number: int) -> Measures:
@@ -155,10 +155,10 @@ class SubsampledRounds:
         perplexity = completion_perplexity(
             self.topics.T, self.public, alpha=self.alpha, n_threads=self.engine.n_threads
         )
-        self._hear(perplexity)
+        self._add_perplexity(perplexity)
         return {"public_perplexity": perplexity}
 
-    def _hear(self, perplexity: float) -> None:
+    def _add_perplexity(self, perplexity: float) -> None:
         self.perplexities.append(perplexity)
         self.converged = self._rule is not None and self._rule(perplexity)
 

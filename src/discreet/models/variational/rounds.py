@@ -156,8 +156,8 @@ class PublishedRounds(_Updates):
         self.grid = model.clip / plan.event.sensitivity
         if model.n_units is not None and model.delta * model.n_units >= 1:
             warnings.warn(
-                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: a fit "
-                "could then publish a whole unit. Take a delta far below.",
+                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: it "
+                "would permit publishing one unit outright. Choose a much smaller delta.",
                 stacklevel=3,
             )
 

@@ -161,6 +161,6 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
     else:
         model.components_, model.alpha_ = frequencies[None, :], np.array([float(model.alpha0)])
     model.eigenvalues_, model.n_topics_ = whitening.values, len(model.alpha_)
-    model._tell(float(moments.n), clear, public=True)
+    model._warn_of_noise(float(moments.n), clear, public=True)
     model.configuration_ = 1
     fit.end(plan.entries, plan.epsilon, PUBLIC)
