@@ -16,6 +16,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "_errors": (),
     "_types": (),
     "_files": (),
+    "_catalogue": (),
     "_random": ("_errors", "_types", "kernels"),  # kernels only inside functions: a key may be made without numba
     "kernels": ("_types",),
     "corpus": (*LEDGE, "kernels"),

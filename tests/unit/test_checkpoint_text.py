@@ -210,7 +210,7 @@ class Slow(vocabulary.Releases):
         time.sleep(0.1)
         return super().release(cells, event)
 vocabulary.Releases = Slow
-plan = dict(epsilon=8.0, n_rounds=120, n_sweeps=100, checkpoint={folder!r}, checkpoint_every=20)
+plan = dict(epsilon=8.0, n_rounds=120, local_sweeps=100, checkpoint={folder!r}, checkpoint_every=20)
 fit_text(PrivateLDA(2, **plan, ledger=Ledger(file=BudgetFile({budget!r}))), CORPUS)
 """
 

@@ -86,7 +86,7 @@ def test_words_that_were_selected_under_another_unit_or_relation_are_refused():
     assert PrivateFit(model(), SELECTED).vocabulary_entries
     for replaced in (
         lambda: PrivateFit(model(), SELECTED, unit=Unit.DOCUMENT, relation=Relation.REPLACE),
-        lambda: SpectralLDA(2, epsilon=1.0, configuration=1, constants="right").fit(SELECTED),
+        lambda: SpectralLDA(2, epsilon=1.0, configuration=1).fit(SELECTED),
     ):
         with pytest.raises(InputError, match="selected privately for adding or removing a document, but this fit"):
             replaced()
