@@ -589,19 +589,19 @@ def disk(here: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up_while_training(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
-    from discreet.training.private_fit import UnitFit
+    from discreet.training.private_fit import PrivateFit
 
     words(here)
-    real = UnitFit.end
+    real = PrivateFit.end
 
-    def fill(self: Any, *entries: Any) -> None:
-        real(self, *entries)
+    def fill(self: Any, *entries: Any, **more: Any) -> None:
+        real(self, *entries, **more)
         with suppress(OSError), open(disk / "other", "wb") as other:
             other.write(bytes(2**20))
 
     (here / "elsewhere").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(here / "elsewhere"))
-    monkeypatch.setattr(UnitFit, "end", fill)
+    monkeypatch.setattr(PrivateFit, "end", fill)
     ran = run(*("disk/new" if a == "new" else a for a in PRIVATE), *WORDS)
     assert ran.code == 2
     assert "disk/new cannot be written: No space left on device" in ran.err

@@ -131,10 +131,10 @@ def test_a_document_costs_more_than_pairs_would(words):
     """A document of n equal words moves one cell by n: that is not n pairs."""
     plan = HybridPlan.make(None, 1e-6, 0.1, 0.1, n_topics=3, n_sweeps=10)
     pairs = accounting.epsilon([Entry(plan.laplace, 11 * 10), Entry(plan.draw, 10 * 10)], 1e-6)
-    assert plan.of_document(1, 1e-6) >= plan.epsilon
-    assert plan.of_document(10, 1e-6) > pairs
+    assert plan.of_document(1, 1e-6, plan.entries) >= plan.epsilon
+    assert plan.of_document(10, 1e-6, plan.entries) > pairs
     one_cell = accounting.epsilon([Entry(PureRelease(epsilon=1.0), 11), Entry(plan.draw, 100)], 1e-6)
-    assert plan.of_document(10, 1e-6) == one_cell
+    assert plan.of_document(10, 1e-6, plan.entries) == one_cell
 
 
 # --- what it promises -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from discreet._random import Key
 from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, Vocabulary, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.lda import LDA
 from discreet.models.private.model import PrivateLDA
 from discreet.privacy import Basis, Budget, Ledger, Observer, Relation, Unit
@@ -186,21 +186,25 @@ def test_a_budget_file_is_charged(corpus, tmp_path):
 def test_noise_is_drawn_for_what_was_charged_and_once():
     event = DiscreteGaussianRelease(scale=4096.0, sensitivity=100.0, cells=5)
     reservation, key = Ledger().reserve([Entry(event, 3, "test")]), Key.fresh()
-    cells = np.zeros(5, np.int64)
-    release_sum(cells, event, reservation, key=key, number=1)
+    releases = Releases(reservation, key)
+    cells, again = np.zeros((2, 5), np.int64)
+    releases.release(cells, event)
     assert cells.any()
     with drawn() as noise:
-        with pytest.raises(Overdrawn, match="noise of release 1"):
-            release_sum(np.zeros(5, np.int64), event, reservation, key=key, number=1)
         with pytest.raises(InputError, match="cells were charged"):
-            release_sum(np.zeros(6, np.int64), event, reservation, key=key, number=3)
+            releases.release(np.zeros(6, np.int64), event)
         other = DiscreteGaussianRelease(scale=4096.0, sensitivity=99.0, cells=5)
         with pytest.raises(Overdrawn):
-            release_sum(np.zeros(5, np.int64), other, reservation, key=key, number=3)
+            releases.release(np.zeros(5, np.int64), other)
         assert noise.call_count == 0
-    release_sum(cells, event, reservation, key=key, number=3)
-    with pytest.raises(Overdrawn):
-        release_sum(cells, event, reservation, key=key, number=4)
+    releases.release(again, event)
+    assert (again != cells).any()
+    with drawn() as noise:
+        with pytest.raises(Overdrawn, match="release 3 was to be drawn with the noise of release 1"):
+            Releases(reservation, key).release(np.zeros(5, np.int64), event)
+        with pytest.raises(Overdrawn, match="charged for 0 more"):
+            releases.release(np.zeros(5, np.int64), event)
+        assert noise.call_count == 0
 
 
 @hopeless

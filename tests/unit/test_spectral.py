@@ -16,7 +16,7 @@ from discreet.engines.threads.moments import MomentEngine
 from discreet.evaluation import match_topics
 from discreet.models.spectral.exact import exact_moments
 from discreet.models.spectral.model import SpectralLDA
-from discreet.models.spectral.private import HALF, Plan, clear_of_noise, symmetric
+from discreet.models.spectral.private import HALF, SpectralPlan, clear_of_noise, symmetric
 from discreet.privacy import Basis, Unit
 from discreet.privacy.accounting import epsilon
 
@@ -144,7 +144,7 @@ def test_what_is_promised_is_what_was_charged(drawn):
 def test_the_budget_is_split_as_asked(drawn):
     """Precision (1/σ²) of the three moments stands in the ratio asked for."""
     for split in ((0.05, 0.87, 0.08), (1, 1, 1)):
-        plan = Plan.make(SpectralLDA(4, epsilon=2.0, split=split), 60)
+        plan = SpectralPlan.make(SpectralLDA(4, epsilon=2.0, split=split), 60)
         precision = np.array([event.sigma**-2 for event in (plan.first, plan.second, plan.third)])
         assert_allclose(
             precision / precision.sum(), np.array(split) / sum(split), rtol=0.06

@@ -18,7 +18,7 @@ from discreet.corpus import CorpusBuilder, Vocabulary, lda_corpus
 from discreet.evaluation.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
 from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
-from discreet.models.private.rounds import Rounds
+from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy.accounting import epsilon
 
 FREQUENCIES = 1 / np.arange(1.0, 1001.0)
@@ -126,7 +126,7 @@ def test_it_survives_json():
 # --- of models -------------------------------------------------------------------------------------------------------
 
 
-class Watched(Rounds):
+class Watched(PrivateRounds):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         Watched.last = self
@@ -136,7 +136,7 @@ def test_the_standard_errors_are_those_of_the_noise(monkeypatch):
     """No documents, so the averaged table is noise: its 1,200 squared cells over their variances have mean 1. Right
     code fails with probability 1e-6 (4.9 deviations of √(2/1200), fixed seed); a variance that is twice or half as
     large gives 0.5 or 2. And standard_errors_ are the same deviations on the scale of topics."""
-    monkeypatch.setattr(private, "Rounds", Watched)
+    monkeypatch.setattr(private, "PrivateRounds", Watched)
     nothing = Corpus(np.empty(0, np.int32), [0], Vocabulary(tuple(f"w{i}" for i in range(300)), "public"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -278,9 +278,11 @@ def test_nothing_private_is_left_in_the_estimator():
     assert {name for name in vars(vectorizer) if name not in vectorizer.get_params()} == {
         "ledger_",
         "guarantee_",
+        "_spent",
         "_selected",
         "vocabulary_",
     }
+    assert vectorizer._spent == vectorizer.plan().entries  # public: a function of the parameters
     pickled = pickle.dumps(vectorizer)
     for secret in (b"secret", b"Secret", b"Corpus", b"Key"):
         assert not re.search(secret + rb"(?!s)", pickled), secret

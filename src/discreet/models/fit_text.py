@@ -19,7 +19,7 @@ from discreet.corpus.lines import PathLike
 from discreet.corpus.readers.matrices import keep_words
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost, checked_max_words
 from discreet.evaluation.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
-from discreet.mechanisms.vocabulary import Plan
+from discreet.mechanisms.vocabulary import VocabularyPlan
 from discreet.models.base import TopicModel
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.events import Entry
@@ -27,7 +27,7 @@ from discreet.privacy.guarantee import RESUMED, Basis, Unit, rounded_up
 from discreet.training.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
 from discreet.training.inputs import checked_ids, digest_of_units
 from discreet.training.pause import Paused, finishing
-from discreet.training.promise import open_ledger
+from discreet.training.private_fit import open_ledger
 
 SHARE = 0.05
 """Of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1 it finds
@@ -206,7 +206,7 @@ def _selected(
     model: Any,
     corpus: Corpus,
     vectorizer: PrivateVectorizer,
-    plan: Plan,
+    plan: VocabularyPlan,
     before: tuple[Entry, ...] = (),
     *,
     same_run: bool = False,
@@ -224,7 +224,7 @@ def _selected(
 
 
 def _selected_or_kept(
-    model: Any, corpus: Corpus, vectorizer: PrivateVectorizer, plan: Plan, checkpoint: Checkpoint
+    model: Any, corpus: Corpus, vectorizer: PrivateVectorizer, plan: VocabularyPlan, checkpoint: Checkpoint
 ) -> Corpus:
     """The words of an earlier process if it came that far, otherwise new ones."""
     key, ledger, before = Key.open(model.random_state), vectorizer.ledger, checkpoint.spent

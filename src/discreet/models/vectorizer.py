@@ -21,18 +21,18 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost
-from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
+from discreet.mechanisms.vocabulary import VocabularyPlan, select_words, words_of_units
 from discreet.models.bounds import AtLeastOne, Delta, Epsilon, RandomState
 from discreet.models.estimator import estimator
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Unit, rounded_up
-from discreet.privacy.ledger import Budget, Ledger, new_run
+from discreet.privacy.guarantee import rounded_up
+from discreet.privacy.ledger import Budget, Ledger
 from discreet.training import self_test
-from discreet.training.inputs import check_groups, checked_ids, digest_of_units
+from discreet.training.inputs import checked_ids, digest_of_units
 from discreet.training.loop import Bar
 from discreet.training.own_ledger import GuaranteeOfFit
-from discreet.training.promise import open_ledger, proven
+from discreet.training.private_fit import PrivateFit
 
 WordsPerUnit = Annotated[int, Interval(Integral, 1, 1_000_000, closed="both")]
 
@@ -127,7 +127,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         self,
         X: Any,
         groups: Any,
-        plan: Plan,
+        plan: VocabularyPlan,
         *,
         key: Key | None = None,
         noted: Callable[[tuple[Entry, ...]], object] | None = None,
@@ -136,22 +136,19 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         """``noted`` is called with the charge before noise is drawn; a resumed run gives its ``key`` and ``run``."""
         self._check_units(plan)
         corpus = self._read_all(X)
-        users = check_groups(groups, corpus)
-        unit = Unit.DOCUMENT if users is None else Unit.USER
-        ledger = open_ledger(self, unit)
-        key = Key.open(self.random_state) if key is None else key
-        numbers = np.arange(corpus.n_documents) if users is None else users
+        fit = PrivateFit(self, corpus, groups=groups, selects_words=True)
+        fit.key = fit.key if key is None else key
+        numbers = np.arange(corpus.n_documents) if fit.groups is None else fit.groups
         with Bar("selecting words", plan.rounds, self.progress) as advance:
-            unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
-            reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
+            unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, fit.key)
+            reservation = fit.reserve(plan.entries, run=run)  # [reserve]
             if noted is not None:
                 noted(plan.entries)
-            told = partial(advance, {})
-            selected = select_words(unit_words, ends, corpus.n_words, plan, reservation, key, told=told)
+            selected = select_words(
+                unit_words, ends, corpus.n_words, plan, reservation, fit.key, after_round=partial(advance, {})
+            )
         found = selected.words[: self.max_words]
-        self.ledger_ = ledger
-        self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
-        units = digest_of_units(corpus.n_documents, users)
+        fit.end(plan.entries, plan.epsilon)
         words = sorted(corpus.vocabulary[i] for i in found)  # [order]
         self.vocabulary_ = {word: i for i, word in enumerate(words)}
         if not words:
@@ -160,11 +157,12 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
                 f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. It takes more "
                 "units that share words, or a larger epsilon; or pass a public word list."
             )
-        cost = VocabularyCost(plan.entries, ledger, key.seeded, units)
+        units = digest_of_units(corpus.n_documents, fit.groups)
+        cost = VocabularyCost(plan.entries, fit.ledger, fit.key.seeded, units)
         self._selected = Vocabulary(words, "private-selection", cost=cost)
         return corpus
 
-    def _check_units(self, plan: Plan) -> None:
+    def _check_units(self, plan: VocabularyPlan) -> None:
         """Refuse what cannot find a word among a public number of units: nothing has been charged yet."""
         if self.n_units is not None and self.n_units < plan.units_for_a_word():
             raise InputError(
@@ -172,13 +170,13 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
                 f"{_needed(plan)}. Nothing was charged. Use a public word list, more units or a larger epsilon."
             )
 
-    def plan(self) -> Plan:
+    def plan(self) -> VocabularyPlan:
         """What a fit will charge: a function of the parameters alone."""
         try:
             self._validate_params()
         except InvalidParameterError as error:
             raise InputError(" ".join(str(error).split())) from None
-        return Plan.make(
+        return VocabularyPlan.make(
             Budget(float(self.epsilon), float(self.delta)),
             rerouting=self.rerouting,
             max_words=int(self.max_words_per_unit),
@@ -248,7 +246,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         return tags
 
 
-def _needed(plan: Plan) -> str:
+def _needed(plan: VocabularyPlan) -> str:
     """How common a word must be, which only the plan decides."""
     many = plan.event.max_words
     return (
