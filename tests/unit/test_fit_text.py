@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from unittest.mock import patch
 
 import numpy as np
@@ -22,8 +23,10 @@ from discreet import (
     WouldLeak,
     fit_text,
 )
+from discreet._catalogue import METHODS
 from discreet.corpus import Tokenizer, Vocabulary, corpus
 from discreet.corpus.ids import numbered
+from discreet.models.fit_text import selects_words
 from discreet.privacy import Unit
 from discreet.training.own_ledger import OwnLedger
 
@@ -44,6 +47,17 @@ MODELS = {
     "variational": VariationalLDA(3, epsilon=8.0, n_rounds=5),
     "spectral": SpectralLDA(3, epsilon=8.0),
 }
+
+
+@pytest.mark.parametrize("row", METHODS.values(), ids=lambda row: row.method)
+def test_the_catalogue_says_which_models_select_words(row):
+    kind = getattr(import_module(row.home), row.name)
+    private = {} if row.sound is None or "epsilon" not in row.sound.needs else {"epsilon": 8.0}
+    assert selects_words(kind(2, **private)) is row.selects_words
+    if "as_published" in kind._get_param_names():
+        assert not selects_words(kind(2, **private, as_published=True))
+    if private and row.without_epsilon is not None:
+        assert not selects_words(kind(2))
 
 
 @pytest.mark.parametrize("name", MODELS)
