@@ -23,6 +23,7 @@ import pytest
 from command import Run
 
 from discreet.cli.wording import in_options
+from discreet.corpus import Vocabulary
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
@@ -295,7 +296,7 @@ def test_counted_words_that_were_chosen_by_looking_are_refused(
 ) -> None:
     from discreet.corpus import Corpus, datasets
 
-    kos = Corpus.from_counts([[3, 1], [1, 4]], ("rain", "wind"), vocabulary_from="text")
+    kos = Corpus.from_counts([[3, 1], [1, 4]], Vocabulary(("rain", "wind"), "text"))
     monkeypatch.setattr(datasets, "load", lambda name, **_: kos)
     before = everything_in(here)
     for more in ((), ("--max-words", 1)):
@@ -588,19 +589,19 @@ def disk(here: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up_while_training(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
-    from discreet.training.private_fit import UnitFit
+    from discreet.training.private_fit import PrivateFit
 
     words(here)
-    real = UnitFit.end
+    real = PrivateFit.end
 
-    def fill(self: Any, *entries: Any) -> None:
-        real(self, *entries)
+    def fill(self: Any, *entries: Any, **more: Any) -> None:
+        real(self, *entries, **more)
         with suppress(OSError), open(disk / "other", "wb") as other:
             other.write(bytes(2**20))
 
     (here / "elsewhere").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(here / "elsewhere"))
-    monkeypatch.setattr(UnitFit, "end", fill)
+    monkeypatch.setattr(PrivateFit, "end", fill)
     ran = run(*("disk/new" if a == "new" else a for a in PRIVATE), *WORDS)
     assert ran.code == 2
     assert "disk/new cannot be written: No space left on device" in ran.err

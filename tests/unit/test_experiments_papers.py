@@ -12,7 +12,7 @@ import pytest
 
 from discreet import experiments
 from discreet.cli import main
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.experiments import run as run_experiment
 from discreet.experiments.data import as_public, zhao_split
 from discreet.experiments.own import table as private
@@ -105,10 +105,10 @@ def test_eq_9(curve, iterations):
 
 
 def test_each_word_once():
-    corpus = as_public(Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 0]]), vocabulary_from="public"))
+    corpus = as_public(Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 0]]), Vocabulary(["a", "b", "c"], "public")))
     once = zhao2021.each_word_once(corpus)
     np.testing.assert_array_equal(once.to_counts().toarray(), [[1, 0, 1], [0, 1, 0]])
-    assert once.vocabulary_from == "public"
+    assert once.vocabulary.origin == "public"
 
 
 def test_no_clip_is_no_clip():

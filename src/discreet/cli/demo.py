@@ -53,7 +53,7 @@ def demo(
     model = PrivateLDA(n_topics, epsilon=EPSILON, n_rounds=rounds, n_threads=threads, progress=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fewer topics, or hardly useful ones: said below
-        fit_text(model, train)
+        model = fit_text(model, train)
     seconds = time.perf_counter() - start
     release = model.release()
     show.topics_table(release.top_words())

@@ -110,7 +110,7 @@ def claimed(
     """The papers' number for one unit, and what is missing. With a seed not even that."""
     if key.seeded:
         return Guarantee.none(SEEDED, f"without the seed epsilon={epsilon:.4g} would be claimed for one {unit}")
-    if corpus.vocabulary_from == "text":
+    if corpus.vocabulary.origin == "text":
         reasons = (*reasons, "the vocabulary was read from the private text")
     return Guarantee(
         epsilon=epsilon,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from numbers import Real
 from typing import Annotated, Any, Self
 
@@ -15,26 +16,18 @@ from discreet._random import Key
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.sweeps import ThreadEngine
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, AtLeastOne, Epsilon, Prior, Sweeps, Topics
 from discreet.models.estimator import Paying, Resumable, Running, estimator
-from discreet.models.hybrid.plan import (
-    LARGEST_INHERENT,
-    SELF_TESTS,
-    HybridPayment,
-    HybridPlan,
-    clip_for,
-    guarantee_of,
-)
+from discreet.models.hybrid.plan import LARGEST_INHERENT, SELF_TESTS, HybridPlan, clip_for
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import Observer, Relation, Unit
 from discreet.privacy.ledger import Budget
-from discreet.training.checkpoint import open_checkpoint, reopened
-from discreet.training.inputs import check_vocabulary, vocabulary_cost
 from discreet.training.loop import Measures, run_sweeps
-from discreet.training.promise import open_ledger
+from discreet.training.payment import Payment
+from discreet.training.private_fit import PrivateFit
 
 LONGEST = 2**17
 """Tokens of one document: beyond this the secret order would not be uniform enough for what is charged."""
@@ -139,18 +132,12 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
             n_sweeps=int(self.n_sweeps),
         )
         corpus = self._read(X, reset=True)
-        assumptions = check_vocabulary(corpus)
-        vocabulary_cost(corpus, Unit.WORD)  # refuses words whose selection was charged per document or user
         _check_lengths(corpus)
-        ledger = open_ledger(self, Unit.WORD, Relation.REPLACE)
-        key = Key.open(self.random_state)
-        checkpoint = open_checkpoint(self, corpus, None, plan.entries)
-        if checkpoint is not None and checkpoint.spent:
-            key = key.renewed(len(checkpoint.charges))
-            ledger = reopened(ledger, checkpoint)
-        engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)
-        payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn
-        training = _Training(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)
+        fit = PrivateFit(self, corpus, unit=Unit.WORD, relation=Relation.REPLACE, observer=Observer.TRAJECTORY)
+        fit.resume(plan.entries)
+        engine = ThreadEngine(corpus, self.n_topics, fit.key, self.n_threads)
+        payment = fit.pay(plan.n_sweeps, [plan.releases], draws=[plan.draws])  # [reserve] before noise is drawn
+        training = _Training(self, plan, engine, payment, alpha, fit.saved)
         self.history_, conditions = run_sweeps(
             range(payment.done + 1, self.n_sweeps + 1),
             training.sweep,
@@ -158,19 +145,11 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
             progress=self.progress,
             pause=payment.pause(training._state),
         )
-        assumptions += conditions
         payment.settle()
         self.components_ = training.topics()
         self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), plan.clip(self.beta)
-        self.ledger_ = ledger
-        spent = None
-        if checkpoint is not None:
-            _, more = checkpoint.account(plan.entries, (), float(self.delta), ledger)
-            assumptions, spent = assumptions + more, checkpoint.spent
-        self._spent = plan.entries if spent is None else spent
-        self.guarantee_ = guarantee_of(plan, float(self.delta), key, assumptions, spent)
-        if checkpoint is not None:
-            checkpoint.done()
+        remarks = partial(plan.remarks, delta=float(self.delta))
+        fit.end(plan.entries, plan.epsilon, *conditions, remarks=remarks)
         return self
 
     def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:
@@ -224,14 +203,14 @@ class _Training:
         model: HybridLDA,
         plan: HybridPlan,
         engine: ThreadEngine,
-        payment: HybridPayment,
+        payment: Payment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
     ) -> None:
         self.plan, self.engine, self.payment = plan, engine, payment
         self.alpha, self.beta = alpha, float(model.beta)
         self.n_average = min(int(model.n_average), plan.n_sweeps + 1)
-        self.n_releases = 0
+        self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.last: list[IntArray] = []
         self.clip = plan.clip(self.beta)
         self.weights = engine.new_weights()
@@ -250,12 +229,7 @@ class _Training:
         """The exact counts of now with fresh noise, word × topic."""
         engine = self.engine
         exact = engine.count().reshape(engine.n_words, engine.width)[:, : engine.n_topics].astype(np.int64)  # [exact]
-        self.n_releases += 1
-        number = self.n_releases
-        event = self.plan.laplace
-        noisy = release_sum(
-            exact, event, self.payment.releases, key=engine.key, number=number, n_threads=engine.n_threads
-        )  # [release]
+        noisy = self.releases.release(exact, self.plan.laplace)  # [release]
         self.last = [*self.last, noisy][-self.n_average :]
         return noisy
 
@@ -267,7 +241,7 @@ class _Training:
         totals = engine.totals(self.table.ravel()) + engine.n_words * self.beta
         scale = totals.min() / totals  # [divisor] of what was released, and the same for every word
         engine.fill_weights(self.weights, self.table.ravel(), np.array([self.beta]), scale)
-        self.payment.draws.draw(event=self.plan.draw)  # [paid-draw]
+        self.payment.draw_reservation.draw(event=self.plan.draw)  # [paid-draw]
         engine.sweep_exact(self.weights, self.alpha, number)  # [frozen] each draw reads its own word and no other
         return {}
 

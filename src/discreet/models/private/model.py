@@ -9,13 +9,13 @@ from discreet.engines.threads.units import RoundEngine
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Topics, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
-from discreet.models.private.plan import Plan
-from discreet.models.private.rounds import Rounds
+from discreet.models.private.plan import PrivatePlan
+from discreet.models.private.rounds import PrivateRounds
 from discreet.models.seeds import check_seeds, seed_table
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.loop import run_sweeps
-from discreet.training.private_fit import UnitFit
+from discreet.training.private_fit import PrivateFit
 
 
 @estimator
@@ -103,16 +103,16 @@ class PrivateLDA(SampledUnits, TopicModel):
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
-        selected = corpus.vocabulary_from == "private-selection"
+        selected = corpus.vocabulary.origin == "private-selection"
         prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
-        fit = UnitFit(self, corpus, groups)
-        plan = self._plan(corpus.n_words, fit.before)
+        fit = PrivateFit(self, corpus, groups=groups)
+        plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         fit.resume(plan.entries, **({} if prior is None else {"word_prior": prior.tolist()}))
         engine = RoundEngine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
-        payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before noise is drawn
-        training = Rounds(self, plan, engine, payment, alpha, fit.saved, prior)
+        payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn
+        training = PrivateRounds(self, plan, engine, payment, alpha, fit.saved, prior)
         self.history_, conditions = run_sweeps(
             range(payment.done + 1, self.n_rounds + 1),
             training.round,
@@ -132,6 +132,6 @@ class PrivateLDA(SampledUnits, TopicModel):
         super()._check_parameters()
         check_seeds(self.word_prior, self.n_topics)
 
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
-        """Its releases over so many words; ``before`` is what these have cost."""
-        return Plan.make(self, n_words, before)
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
+        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        return PrivatePlan.make(self, n_words, vocabulary_entries)

@@ -18,7 +18,7 @@ from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Prior, Topics, Units, WordPower
 from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.private import shrink
-from discreet.models.private.plan import Plan
+from discreet.models.private.plan import PrivatePlan
 from discreet.models.variational.rounds import (
     ExactRounds,
     PublishedPlan,
@@ -29,7 +29,7 @@ from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.training import self_test
 from discreet.training.loop import run_sweeps
-from discreet.training.private_fit import UnitFit
+from discreet.training.private_fit import PrivateFit
 
 
 @estimator
@@ -181,19 +181,19 @@ class VariationalLDA(SampledUnits, TopicModel):
         self.alpha_, self.beta_ = alpha, float(self.beta)
         if exact:
             return self._fit_exact(corpus)
-        fit = UnitFit(self, corpus, groups)
+        fit = PrivateFit(self, corpus, groups=groups)
         assumed = () if self.n_units is None else ("n_units is public",)
         if self.as_published:
-            published = PublishedPlan.make(self, corpus.n_words, fit.before)
+            published = PublishedPlan.make(self, corpus.n_words, fit.vocabulary_entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             reservation = fit.reserve((published.rounds,))  # [reserve-published] before any noise
             conditions = self._train(PublishedRounds(self, published, engine, reservation, alpha))
             fit.end((published.rounds,), published.epsilon, *assumed, *conditions)
         else:
-            plan = self._plan(corpus.n_words, fit.before)
+            plan = self._plan(corpus.n_words, fit.vocabulary_entries)
             fit.resume(plan.entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
-            payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before any noise
+            payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before any noise
             training = VariationalRounds(self, plan, engine, payment, alpha, fit.saved)
             conditions = self._run(training, payment.done, payment.pause(training._state))
             training.finish(fit.setting)
@@ -263,6 +263,6 @@ class VariationalLDA(SampledUnits, TopicModel):
         used = (self_test.gaussian_noise, self_test.coins, self_test.variational_residuals)
         return used if self.as_published else (*used, self_test.word_counts)
 
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
-        """Its releases over so many words; ``before`` is what these have cost."""
-        return Plan.make(self, n_words, before)
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
+        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        return PrivatePlan.make(self, n_words, vocabulary_entries)
