@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class InherentPrivacyMonitor:
-    """Privacy monitoring of Gibbs sampling: paper 001 [1]_, Algorithms 1 and 2, as a callback of ``LDA``.
+    """Privacy monitoring of Gibbs sampling: Zhao 2019 [1]_, Algorithms 1 and 2, as a callback of ``LDA``.
 
     >>> from discreet import LDA, InherentPrivacyMonitor
     >>> from discreet.corpus import lda_corpus

@@ -1,4 +1,4 @@
-"""SubsampledLDA: paper 002's SUB-LDA, in a form whose amplification by sampling is proved, and as published."""
+"""SubsampledLDA: SUB-LDA (Huang and Chen 2021), with a proof of amplification by sampling, and as published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SUB-LDA as published (paper 002, Algorithm 1), for reproduction. Nothing is proved; the guarantee says why not."""
+"""SUB-LDA as published (Huang and Chen 2021, Algorithm 1). Nothing is proved; the guarantee says why not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""VariationalLDA: topics by stochastic variational Bayes, private or plain; the rival of paper 003."""
+"""VariationalLDA: topics by stochastic variational Bayes, private or plain; the rival in DeCarolis et al. 2020."""
 
 from __future__ import annotations
 
