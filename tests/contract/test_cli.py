@@ -1085,8 +1085,8 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     ),
     "nothing finished": (
         nothing,
-        ("reproduce", "sub-lda", "figure4", "--only-show", "--work", "empty"),
-        "nothing of sub-lda figure4 is finished yet in empty",
+        ("reproduce", "huang2021", "figure4", "--only-show", "--work", "empty"),
+        "nothing of huang2021 figure4 is finished yet in empty",
     ),
     "a pattern that is none": (nothing, (*FIT, "texts.jsonl", "--token-pattern", "["), "is not a regular expression"),
     "a pattern of nothing": (nothing, (*FIT, "texts.jsonl", "--token-pattern", "x*"), "also matches no letters"),

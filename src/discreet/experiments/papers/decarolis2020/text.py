@@ -82,7 +82,7 @@ def _improves(results: Results) -> Iterator[Check]:
 ROWS = ("topics", "method")
 
 FIGURE_4 = Experiment(
-    paper="spectral",
+    paper="decarolis2020",
     figure="figure4",
     title="Perplexity on real text against ε: all configurations, variational inference, and ours",
     source=SOURCE,
