@@ -34,7 +34,7 @@ WHY_CLAIMED = (
     "the noise hides one token, while the proof adds a whole document",
     "the published Θ, the topics of each document, leaves without noise (it is not kept here)",
 )
-"""What keeps the published ε from a proof, whatever the parameters (docs/guarantees.md)."""
+"""What keeps the published ε from a proof, whatever the parameters (docs/papers.md)."""
 
 
 def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, public: Corpus | None) -> None:
