@@ -96,6 +96,7 @@ def run_command(text: str) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")  # of so few words and documents
+@pytest.mark.filterwarnings("ignore:only .* words were selected from the text")  # of so few docstrings
 @every_page
 def test_blocks_do_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
