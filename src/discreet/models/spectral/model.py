@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet._random import Key
@@ -17,17 +18,15 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.moments import MomentEngine
 from discreet.engines.threads.units import LARGEST_UNIT
 from discreet.models.base import TopicModel, check_sizes, numbers
-from discreet.models.bounds import DELTA, EPSILON, PRIOR
+from discreet.models.bounds import Epsilon, Prior, WordPower
+from discreet.models.estimator import Paying, Seeded, estimator
 from discreet.models.spectral.exact import Whitened, exact_moments
 from discreet.models.spectral.moments import smoothed, to_simplex
 from discreet.models.spectral.private import MOST_WORDS, Plan, PrivateMoments, check_words
-from discreet.models.spectral.published.choice import Candidate
-from discreet.models.spectral.published.configurations import check_configuration, fit_configuration
-from discreet.models.spectral.published.edges import Constants, Edge
-from discreet.models.spectral.tensor import Method, decompose
+from discreet.models.spectral.published.configurations import Published, check_configuration, fit_configuration
+from discreet.models.spectral.tensor import decompose
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
-from discreet.privacy.ledger import Ledger
 from discreet.training import self_test
 from discreet.training.private_fit import UnitFit
 from discreet.training.promise import units_in_words, warn_of_delta
@@ -39,7 +38,8 @@ SMOOTHING = 0.01
 """Of each topic that is the frequencies of words."""
 
 
-class SpectralLDA(TopicModel):
+@estimator
+class SpectralLDA(Seeded, Paying, Published, TopicModel):
     """Latent Dirichlet allocation by the method of moments: no sampling, no local optimum, one pass over the
     documents.
 
@@ -124,69 +124,20 @@ class SpectralLDA(TopicModel):
 
     method = "spectral"
     most_words = MOST_WORDS
-    configuration_: int
-    edge_split_: tuple[float, ...]
-    edges_: tuple[Edge, ...]
-    choice_: tuple[Candidate, ...]
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
-        "alpha0": [PRIOR],
-        "epsilon": [EPSILON, None],
-        "delta": [DELTA],
-        "split": ["array-like"],
-        "clip": [Interval(Real, 1e-3, 1e3, closed="both")],
-        "word_power": [Interval(Real, -1, 0, closed="both")],
-        "decomposition": [StrOptions({"power", "simultaneous"})],
-        "fewer_topics": ["boolean"],
-        "max_tokens": [Interval(Integral, 3, LARGEST_UNIT, closed="both")],
-        "configuration": [Options(Integral, {1, 2, 3, 4}), StrOptions({"choose"}), None],
-        "constants": [StrOptions({"appendix", "text", "right"})],
-        "edge_split": ["array-like", None],
-        "choice_share": [Interval(Real, 0, 1, closed="neither")],
-        "ledger": [Ledger, None],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        alpha0: float = 0.5,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        split: tuple[float, float, float] = (0.05, 0.87, 0.08),
-        clip: float = 0.5,
-        word_power: float = -0.35,
-        decomposition: Method = "power",
-        fewer_topics: bool = True,
-        max_tokens: int = 10_000,
-        configuration: Literal[1, 2, 3, 4, "choose"] | None = None,
-        constants: Constants = "appendix",
-        edge_split: tuple[float, ...] | None = None,
-        choice_share: float = 0.1,
-        ledger: Ledger | None = None,
-        n_threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha0 = alpha0
-        self.epsilon = epsilon
-        self.delta = delta
-        self.split = split
-        self.clip = clip
-        self.word_power = word_power
-        self.decomposition = decomposition
-        self.fewer_topics = fewer_topics
-        self.max_tokens = max_tokens
-        self.configuration = configuration
-        self.constants = constants
-        self.edge_split = edge_split
-        self.choice_share = choice_share
-        self.ledger = ledger
-        self.n_threads = n_threads
-        self.random_state = random_state
+    n_topics: Annotated[int, Interval(Integral, 1, MOST_TOPICS, closed="both")] = field(default=10, kw_only=False)
+    alpha0: Prior = 0.5
+    epsilon: Epsilon | None = None
+    split: Annotated[tuple[float, float, float], "array-like"] = (0.05, 0.87, 0.08)
+    clip: Annotated[float, Interval(Real, 1e-3, 1e3, closed="both")] = 0.5
+    word_power: WordPower = -0.35
+    decomposition: Literal["power", "simultaneous"] = "power"
+    fewer_topics: bool = True
+    max_tokens: Annotated[int, Interval(Integral, 3, LARGEST_UNIT, closed="both")] = 10_000
+    configuration: Literal[1, 2, 3, 4, "choose"] | None = None
+    constants: Literal["appendix", "text", "right"] = "appendix"
+    edge_split: Annotated[tuple[float, ...], "array-like"] | None = None
+    choice_share: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.1
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from numbers import Integral, Real
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import field
+from numbers import Real
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -13,11 +13,10 @@ from sklearn.utils._param_validation import Interval
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.sweeps import MAX_TOPICS
-from discreet.engines.threads.units import LARGEST_UNIT, MOST_SWEEPS
 from discreet.engines.threads.variational import VariationalEngine
-from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
-from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Prior, Topics, Units, WordPower
+from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.private import shrink
 from discreet.models.private.plan import Plan
 from discreet.models.variational.rounds import (
@@ -28,13 +27,13 @@ from discreet.models.variational.rounds import (
 )
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
-from discreet.privacy.ledger import Ledger
 from discreet.training import self_test
-from discreet.training.loop import Callback, run_sweeps
+from discreet.training.loop import run_sweeps
 from discreet.training.private_fit import UnitFit
 
 
-class VariationalLDA(TopicModel):
+@estimator
+class VariationalLDA(SampledUnits, TopicModel):
     """Latent Dirichlet allocation by stochastic variational Bayes [1]_, under differential privacy [2]_ or without.
 
     In each round every unit (document, or user with ``groups=``) takes part with probability ``sampling_rate``, by a
@@ -123,79 +122,18 @@ class VariationalLDA(TopicModel):
 
     method = "variational"
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [EPSILON, None],
-        "delta": [DELTA],
-        "alpha": [PRIOR, "array-like"],
-        "beta": [PRIOR],
-        "n_units": [N_UNITS, None],
-        "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
-        "sampling_rate": [RATE],
-        "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
-        "clip": [CLIP, None],
-        "learning_offset": [Interval(Real, 1, 1e9, closed="both")],
-        "learning_decay": [Interval(Real, 0, 1, closed="right")],
-        "word_power": [Interval(Real, -1, 0, closed="both")],
-        "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
-        "plain": ["boolean"],
-        "noise_multiplier": [Interval(Real, 1e-3, 1e6, closed="both"), None],
-        "ledger": [Ledger, None],
-        "checkpoint": [str, os.PathLike, None],
-        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
-        **RUNNING,
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        alpha: Any = 0.1,
-        beta: float = 0.05,
-        n_units: int | None = None,
-        n_rounds: int = 300,
-        sampling_rate: float = 0.1,
-        n_sweeps: int = 16,
-        clip: float | None = None,
-        learning_offset: float = 1.0,
-        learning_decay: float = 0.5,
-        word_power: float = -0.4,
-        max_tokens: int = 10_000,
-        plain: bool = False,
-        noise_multiplier: float | None = None,
-        ledger: Ledger | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 40,
-        n_threads: int | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-        callbacks: Iterable[Callback] | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.beta = beta
-        self.n_units = n_units
-        self.n_rounds = n_rounds
-        self.sampling_rate = sampling_rate
-        self.n_sweeps = n_sweeps
-        self.clip = clip
-        self.learning_offset = learning_offset
-        self.learning_decay = learning_decay
-        self.word_power = word_power
-        self.max_tokens = max_tokens
-        self.plain = plain
-        self.noise_multiplier = noise_multiplier
-        self.ledger = ledger
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.n_threads = n_threads
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
+    n_topics: Topics = field(default=10, kw_only=False)
+    epsilon: Epsilon | None = None
+    alpha: Alpha = 0.1
+    beta: Prior = 0.05
+    n_units: Units | None = None
+    n_sweeps: LocalSweeps = 16
+    clip: Clip | None = None
+    learning_offset: Annotated[float, Interval(Real, 1, 1e9, closed="both")] = 1.0
+    learning_decay: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.5
+    word_power: WordPower = -0.4
+    plain: bool = False
+    noise_multiplier: Annotated[float, Interval(Real, 1e-3, 1e6, closed="both")] | None = None
 
     @classmethod
     def published(cls, **changes: Any) -> Self:

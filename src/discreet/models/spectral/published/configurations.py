@@ -14,7 +14,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.models.published import claimed
 from discreet.models.spectral.moments import smoothed
 from discreet.models.spectral.private import check_words
-from discreet.models.spectral.published.choice import choose_configuration
+from discreet.models.spectral.published.choice import Candidate, choose_configuration
 from discreet.models.spectral.published.edges import Account, Configured, Edge, shares
 from discreet.models.spectral.published.mirrored import check_mirrored
 from discreet.models.spectral.published.replaced import fit_replaced
@@ -36,6 +36,15 @@ GAP = (
     "the noise on μ̄ᵢ and ᾱᵢ is for one of them, and all k leave",
 )
 SCALE = "the noise's size is computed from σ₁(M̂₂) and σ₁(T̂), which are not released"
+
+
+class Published:
+    """What a published form leaves on the model."""
+
+    configuration_: int
+    edge_split_: tuple[float, ...]
+    edges_: tuple[Edge, ...]
+    choice_: tuple[Candidate, ...]
 
 
 def check_configuration(model: SpectralLDA, groups: Any) -> None:
