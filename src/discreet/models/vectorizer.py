@@ -48,10 +48,11 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     ----------
     epsilon, delta : float
         The budget of the selection.
-    max_tokens_per_unit : int
+    max_words_per_unit : int
         Of each unit at most this many different words count (Δ₀), chosen by its own coins. The counts are not cut.
-    method : "rounds" or "plain"
-        With rerouting over ten rounds, or the weighted Gaussian of one round, which finds fewer words.
+    rerouting : bool
+        Select in ten rounds, in each of which a unit spends its weight on words that were not found yet; or by the
+        weighted Gaussian of one round, which finds fewer words.
     max_words : int, optional
         Keep the best so many of the words that were found, by what was released of them. It costs nothing.
     n_units : int, optional
@@ -87,10 +88,10 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
 
     epsilon: Epsilon = field(default=1.0, kw_only=False)
     delta: Delta = field(default=1e-6, kw_only=False)
-    max_tokens_per_unit: Annotated[int, Interval(Integral, 1, 1_000_000, closed="both")] = field(
+    max_words_per_unit: Annotated[int, Interval(Integral, 1, 1_000_000, closed="both")] = field(
         default=100, kw_only=False
     )
-    method: Literal["rounds", "plain"] = "rounds"
+    rerouting: bool = True
     max_words: AtLeastOne | None = None
     n_units: AtLeastOne | None = None
     share: Annotated[float, Interval(Real, 1e-6, 1, closed="both")] = 1.0
@@ -176,8 +177,8 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             raise InputError(" ".join(str(error).split())) from None
         return Plan.make(
             Budget(float(self.epsilon), float(self.delta)),
-            method=self.method,
-            max_words=int(self.max_tokens_per_unit),
+            rerouting=self.rerouting,
+            max_words=int(self.max_words_per_unit),
             share=float(self.share),
         )
 

@@ -103,7 +103,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
     ----------
     components_, alpha_, beta_, guarantee_, ledger_ :
         The topics, and what they promise.
-    clip_ : float
+    largest_count_ : float
         C.
     history_ : dict of lists
         Empty: measures would be computed from the documents.
@@ -161,7 +161,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         assumptions += conditions
         payment.settle()
         self.components_ = training.topics()
-        self.alpha_, self.beta_, self.clip_ = alpha, float(self.beta), plan.clip(self.beta)
+        self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), plan.clip(self.beta)
         self.ledger_ = ledger
         spent = None
         if checkpoint is not None:
@@ -199,7 +199,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
             range(1, self.n_sweeps + 1), sweep, callbacks=self.callbacks or (), progress=self.progress
         )
         self.components_ = sampler.topics_of_words()  # line 20
-        self.alpha_, self.beta_, self.clip_ = alpha, float(self.beta), clip
+        self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), clip
         if laplace is None:
             self.guarantee_ = Guarantee.none(
                 f"limited inherent privacy only: draws are held to {inherent:g} a sweep, but counts leave without noise"

@@ -44,7 +44,7 @@ class PrivateLDA(SampledUnits, TopicModel):
         Prior weight of each topic in a document.
     n_units : int, optional
         The number of units where it is public. By default it is estimated from the histogram, and thereby charged.
-    n_rounds, sampling_rate, n_sweeps :
+    n_rounds, sampling_rate, local_sweeps :
         Rounds; each unit's chance to take part in one; local sweeps in a round.
     clip : float, optional
         The largest norm of a contribution, in tokens. By default a quarter of the median of the units' sizes
@@ -89,7 +89,7 @@ class PrivateLDA(SampledUnits, TopicModel):
     epsilon: Epsilon = 1.0
     alpha: Alpha = 0.1
     n_units: Units | None = None
-    n_sweeps: LocalSweeps = 8
+    local_sweeps: LocalSweeps = 8
     clip: Clip | None = None
     word_power: WordPower = -0.4
     word_prior: WordPrior = None

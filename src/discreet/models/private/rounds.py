@@ -170,7 +170,7 @@ class Rounds:
             engine.coins(number, self.plan.threshold),
             self._flat(self._weights()),
             self.alpha,
-            n_sweeps=model.n_sweeps,
+            n_sweeps=model.local_sweeps,
             cell_weights=self._flat(self.cell_weights / grid),
             background=self._flat(background),
             clip=event.sensitivity,  # [clip] what was charged

@@ -60,10 +60,11 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     is not public. Words are weighted (``word_power``), eigenvalues are corrected for the known noise, negative
     entries of topics become 0, and 1% of the words' frequencies is mixed into each topic.
 
-    **As published.** ``configuration=1`` to ``4`` puts the paper's noise on the paper's edges, line by line
-    (``models/spectral/published/edges.py`` maps symbols and lists differences). Neighbours then *replace* a document,
-    their number is public, and ε is only *claimed*: the guarantee says why. Only Config. 1 has a *proven* form, with
-    ``constants="right"`` (``models/spectral/published/replaced.py``).
+    **As published.** ``as_published=True`` with ``configuration=1`` to ``4`` puts the paper's noise on the paper's
+    edges, line by line (``models/spectral/published/edges.py`` maps symbols and lists differences). Neighbours then
+    *replace* a document, their number is public, and ε is only *claimed*: the guarantee says why. Of the four, only
+    ``configuration=1`` has a form that is *proven*, with other constants (``models/spectral/published/replaced.py``);
+    it is what runs without ``as_published``.
 
     Parameters
     ----------
@@ -74,9 +75,9 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         The budget of one fit; ``epsilon=None`` is the plain form.
     split : three numbers
         How the budget, as precision, is shared between M₁, M₂ and the whitened third moment.
-    clip : float
-        The longest second moment of a unit, as a share of their (released) median length; a unit beyond it has less
-        weight in all moments. Long clips let in more noise. On arXiv's abstracts the default was better than 4
+    clip_factor : float
+        The longest second moment of a unit, as a multiple of their (released) median length; a unit beyond it has less
+        weight in all moments. A longer one lets in more noise. On arXiv's abstracts the default was better than 4
         even at ε = 64. Many documents over few words (up to a hundred) that truly follow LDA want 4.
     word_power : float
         A word of frequency u gets the weight u^word_power.
@@ -88,16 +89,18 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     max_tokens : int
         A public cap on the tokens of one unit (private form).
     configuration : None, 1, 2, 3, 4 or "choose"
-        None: our form. A number: the paper's configuration, with noise on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂ (2);
-        on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α (4). ``"choose"``: the paper's choice by private
-        likelihood (``models/spectral/published/choice.py``). ``split``, ``clip``, ``word_power``, ``fewer_topics``,
-        ``max_tokens`` and ``groups`` are not part of them (``fewer_topics`` is of the proven one).
-    constants : "appendix", "text" or "right"
-        Sensitivities that the published noise is for: of appendix H (eq. 64 and around), of section 6 (every O(·) as
-        it stands), or, for ``configuration=1`` alone, ours.
+        None: our form. A number: the paper's configuration, with noise on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂
+        (2); on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α (4). ``"choose"``: the paper's choice by
+        private likelihood (``models/spectral/published/choice.py``). ``split``, ``clip_factor``, ``word_power``,
+        ``fewer_topics``, ``max_tokens`` and ``groups`` are not part of them (``fewer_topics`` is of the proven one).
+    as_published : bool
+        Run the configuration as the paper prints it; its ε is claimed.
+    constants : "appendix" or "text"
+        Sensitivities that the published noise is for: of appendix H (eq. 64 and around), or of section 6 (every O(·) as
+        it stands).
     edge_split : numbers, optional
         Shares of ε and δ for the parts of a configuration: (e3, e4, e8) of 1, (σ_k, e6, e8) of 2, (σ_k, γ_s, e7, e8) of
-        3, (σ_k, γ_s, e9) of 4. With ``constants="right"``: of precision, for (e3, e4).
+        3, (σ_k, γ_s, e9) of 4. Of the proven form: of precision, for (e3, e4).
     choice_share : float
         Of ε and δ, for the likelihood by which ``"choose"`` chooses.
     ledger : Ledger, optional
@@ -129,13 +132,14 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     alpha0: Prior = 0.5
     epsilon: Epsilon | None = None
     split: Annotated[tuple[float, float, float], "array-like"] = (0.05, 0.87, 0.08)
-    clip: Annotated[float, Interval(Real, 1e-3, 1e3, closed="both")] = 0.5
+    clip_factor: Annotated[float, Interval(Real, 1e-3, 1e3, closed="both")] = 0.5
     word_power: WordPower = -0.35
     decomposition: Literal["power", "simultaneous"] = "power"
     fewer_topics: bool = True
     max_tokens: Annotated[int, Interval(Integral, 3, LARGEST_UNIT, closed="both")] = 10_000
     configuration: Literal[1, 2, 3, 4, "choose"] | None = None
-    constants: Literal["appendix", "text", "right"] = "appendix"
+    as_published: bool = False
+    constants: Literal["appendix", "text"] = "appendix"
     edge_split: Annotated[tuple[float, ...], "array-like"] | None = None
     choice_share: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.1
 
@@ -147,7 +151,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
             raise InputError(
                 f"split must be three numbers from 0.001 to 1000, for the three moments; found {self.split!r}."
             )
-        if self.configuration is not None:
+        if self.configuration is not None or self.as_published:
             check_configuration(self, groups)
         private = self.epsilon is not None and self.configuration is None
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens if private else None)
@@ -181,7 +185,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         engine = MomentEngine(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
         reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
         training = PrivateMoments(engine, plan, reservation, fit.key)
-        found = training.run(self.n_topics, self.alpha0, self.word_power, self.clip)
+        found = training.run(self.n_topics, self.alpha0, self.word_power, self.clip_factor)
         engine.close()
         self.eigenvalues_ = found.whitened.whitening.values
         clear = self._decompose(found.whitened, training.frequencies, found.least) if found.n_above else 0

@@ -57,7 +57,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
       counts (tokens not sampled, earlier noise) is here the running mean of releases, of step i^-0.6.
     * A contribution is clipped to ℓ₂ norm ``clip``; the paper clips counts before a draw, which bounds no sensitivity.
     * Noise is calibrated to (ε, δ) for all rounds together (privacy loss distributions), not at one Rényi order.
-    * Sweeps are frozen: counts do not move within one. A round has ``n_sweeps`` of them (the paper: one).
+    * Sweeps are frozen: counts do not move within one. A round has ``local_sweeps`` of them (the paper: one).
     * A cell below half its noise deviation is taken as that; the paper lets counts be negative.
     * Topics start around uniform, without reading a word; Θ is not kept.
     * ``adaptive``: Eq. 10 gives a token the rate vγ if its word is frequent in its topic, else 0. A unit's rate here is
@@ -90,7 +90,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
     n_rounds : int
         Rounds, all of which are paid for.
     sampling_rate : float
-    n_sweeps : int
+    local_sweeps : int
         Local sweeps in a round.
     clip : float
         The largest norm of a unit's contribution, in tokens. A public number: do not look at the documents for it.
@@ -130,7 +130,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
     alpha: Alpha = 0.1
     beta: Prior = 0.01
     n_rounds: Sweeps = 100
-    n_sweeps: LocalSweeps = 8
+    local_sweeps: LocalSweeps = 8
     clip: Clip = 5.0
     adaptive: bool = False
     boost: Annotated[float, Interval(Real, 1, None, closed="left")] = 2.0

@@ -122,7 +122,7 @@ class Rounds:
             self.included(number),
             self.weights,
             self.alpha,
-            n_sweeps=model.n_sweeps,
+            n_sweeps=model.local_sweeps,
             word_weights=np.full(engine.n_words, 1 / self.grid, np.float32),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )

@@ -97,7 +97,7 @@ class ExactRounds(_Updates):
         if not included.any():
             return {}
         weights = self._wide(expected_topics(self.lam) * engine.n_words, np.float64)
-        sums = engine.expected(included, weights, self.alpha, n_steps=model.n_sweeps)
+        sums = engine.expected(included, weights, self.alpha, n_steps=model.local_sweeps)
         step = 1.0 if threshold == 2**32 else step_size(model, number)
         return self._update(self._narrow(sums) * (engine.n_units / included.sum()), step)
 
@@ -174,7 +174,7 @@ class PublishedRounds(_Updates):
             engine.coins(number, self.plan.threshold),
             self._wide(expected_topics(self.lam) * engine.n_words, np.float32),
             self.alpha,
-            n_sweeps=self.model.n_sweeps,
+            n_sweeps=self.model.local_sweeps,
             cell_weights=self._wide(1 / self.grid, np.float32),
             background=self._wide(0.0, np.float32),
             clip=event.sensitivity,  # [clip] what was charged
