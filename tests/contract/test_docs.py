@@ -26,6 +26,7 @@ from discreet.cli import main
 from discreet.cli.app import app
 from discreet.corpus import installed, lda_corpus
 from discreet.evaluation import match_topics
+from discreet.experiments import PAPERS
 from discreet.training import own_ledger
 
 ROOT = Path(__file__).parents[2]
@@ -168,6 +169,17 @@ def test_files_that_are_named_exist(page: Path) -> None:
         assert (ROOT / path).exists(), path
     for path in re.findall(r"`((?:kernels|corpus|models|engines|privacy|evaluation|cli)/\w+\.py)`", text):
         assert (ROOT / "src/discreet" / path).exists(), path
+
+
+def test_every_result_of_a_paper_is_on_the_page_of_papers() -> None:
+    page = (ROOT / "docs/papers.md").read_text("utf-8")
+    papers = set(PAPERS) - {"private"}  # our own
+    for paper in papers:
+        assert f"`{paper}`" in page, paper
+    results = [path.name for path in (ROOT / "docs/results").glob("*.md") if path.name.split("-")[0] in papers]
+    assert len(results) > 10
+    for name in results:
+        assert f"(results/{name})" in page, name
 
 
 @every_page
