@@ -54,7 +54,7 @@ class InherentPrivacyMonitor:
 
     Attributes
     ----------
-    word_, document_ : lists, one number a sweep
+    word_, document_ : lists, one number per sweep
         max over tokens of Σ ε so far. A new ``fit``, also a warm start, starts them anew.
 
     References

@@ -1,4 +1,4 @@
-"""The rounds of PrivateLDA: local sweeps, one clipped contribution a unit, noise, and what is made of it."""
+"""The rounds of PrivateLDA: local sweeps, one clipped contribution per unit, noise, and what is made of it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Rounds:
         self._learn_sizes()
         self._learn_frequencies()
         # Bits of their own (tokens take those of number 0), never the key itself: whoever guessed the start from what
-        # was released would know a part of the key that the noise hangs on.
+        # was released would know a part of the key that the noise depends on.
         seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start]
         generator = np.random.Generator(np.random.PCG64(seed.tolist()))
         start = generator.exponential(1.0, (engine.n_words, model.n_topics))

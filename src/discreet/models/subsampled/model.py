@@ -150,7 +150,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         return float(self.boost * self.sampling_rate if self.adaptive else self.sampling_rate)
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, public: Any = None) -> Self:
-        """Train on documents. ``groups``: one user id a document, which makes users the unit; ``y`` is ignored.
+        """Train on documents. ``groups``: one user id per document, which makes users the unit; ``y`` is ignored.
 
         ``public`` are documents that may be read freely, for ``tolerance``.
         """
