@@ -71,11 +71,11 @@ def fit(
     ] = None,
     units: Annotated[
         int | None,
-        typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), where that is public."),
+        typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), if that is public."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option("--checkpoint", metavar="FOLDER", help="Keep the run here, to go on after an interruption."),
+        typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
     ] = None,
     method: Annotated[
         str | None,
@@ -187,7 +187,7 @@ def fit(
         check_words(corpus, name, row, selecting=selecting)
     unused = {"group": None if row.users else group, "collection": collection, "label": label}
     for option in (option for option, column in unused.items() if column is not None and not quiet):
-        show.note(f"note: {name} has no use for --{option}; the column was checked and left aside")
+        show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
     if not row.users:
         corpus = replace(corpus, groups=None)
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
@@ -233,7 +233,7 @@ def _introduce(corpus: Corpus, info: SweepInfo) -> None:
 
 
 def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
-    """A word of the list that the tokenizer would cut, or pass over, is lost without a trace. (No document is read.)"""
+    """A word of the list that the tokenizer would cut, or pass over, is lost silently. (No document is read.)"""
     if corpus.tokenizer is None:
         return
     words_of = corpus.tokenizer.words_of
@@ -254,7 +254,7 @@ def _tell_words(budget: Path | None, n_words: int) -> None:
 def _tell_charge(budget: Path, what: str, info: SweepInfo) -> None:
     """Before anybody stops the run: that would not give the budget back."""
     if info.sweep == 1:
-        show.note(f"{budget} has been charged for {what}, also if it is interrupted")
+        show.note(f"{budget} has been charged for {what}, even if it is interrupted")
 
 
 def _open_budget(path: Path | None) -> BudgetFile | None:

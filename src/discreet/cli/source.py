@@ -24,7 +24,7 @@ FileArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="FILE",
-        help="JSON, CSV, Parquet, .txt (a document a line), word counts, a folder, - (standard input) or dataset:NAME.",
+        help="JSON, CSV, Parquet, .txt (a document per line), counts, a folder, - (standard input) or dataset:NAME.",
         show_default=False,
     ),
 ]
@@ -39,11 +39,13 @@ CollectionOption = Annotated[
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column with class labels.")]
 IdOption = Annotated[
-    str | None, typer.Option("--id", metavar="COLUMN", help="A column to carry into the result, to know documents by.")
+    str | None, typer.Option("--id", metavar="COLUMN", help="A column to copy into the result, to identify documents.")
 ]
 VocabularyOption = Annotated[
     Path | None,
-    typer.Option("--vocabulary", metavar="FILE", help="A public word list, one word a line; other words are dropped."),
+    typer.Option(
+        "--vocabulary", metavar="FILE", help="A public word list, one word per line; other words are dropped."
+    ),
 ]
 MaxWordsOption = Annotated[
     int | None,

@@ -55,9 +55,9 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         Select in ten rounds, in each of which a unit spends its weight on words that were not found yet; or by the
         weighted Gaussian of one round, which finds fewer words.
     max_words : int, optional
-        Keep the best so many of the words that were found, by what was released of them. It costs nothing.
+        Keep at most this many of the words that were found: the best, by their released weights. It costs nothing.
     n_units : int, optional
-        The number of units where it is public. A selection that cannot find a word among so few is then refused before
+        The number of units, if it is public. A selection that cannot find a word among so few is then refused before
         it is charged.
     share : float
         Spend only this share of the budget (as precision), and leave the rest to the model that comes after.
@@ -80,7 +80,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     Attributes
     ----------
     vocabulary_ : dict
-        Word → column. Columns are in alphabetical order, which tells nothing of who used a word first.
+        Word → column. Columns are in alphabetical order, which does not reveal who used a word first.
     guarantee_, ledger_ :
         What the list of words promises, and what was charged.
     """
