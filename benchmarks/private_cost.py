@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.common import arxiv, corpora, every, fastest_steps, line, verdict
 from discreet import LDA, HybridLDA, PrivateLDA
 from discreet.corpus import Corpus, load
+from discreet.models.private.rounds import usual_sweeps
 from discreet.privacy import accounting, calibrate
 from discreet.training.loop import Callback
 
@@ -70,12 +71,13 @@ def main(quick: bool = False) -> bool:
         model = HybridLDA(50, epsilon_laplace=1.0, epsilon_inherent=10.0, n_sweeps=n_sweeps, n_threads=1)
         holds &= compare(f"HybridLDA, {name}", corpus, model, n_sweeps, n_sweeps, repeats)[1]
     for _, corpus in corpora(arxiv=lambda: public((every(arxiv(), 20_000) if quick else arxiv()).most_frequent(2000))):
+        sweeps = usual_sweeps(20)
         rounds = PrivateLDA(20, epsilon=1.0, **({"n_rounds": 40} if quick else {}), n_threads=1)
-        visits = rounds.n_rounds * rounds.sampling_rate * (rounds.local_sweeps + 1)
+        visits = rounds.n_rounds * rounds.sampling_rate * (sweeps + 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a small corpus: that it will hardly learn anything
             ratio, within = compare("PrivateLDA, arxiv, 2,000", corpus, rounds, visits, round(visits), repeats)
-        line("with its sweeps alone as visits", ratio * (rounds.local_sweeps + 1) / rounds.local_sweeps)
+        line("with its sweeps alone as visits", ratio * (sweeps + 1) / sweeps)
         holds &= within
     return holds
 

@@ -44,8 +44,12 @@ class PrivateLDA(SampledUnits, TopicModel):
         Prior weight of each topic in a document.
     n_units : int, optional
         The number of units where it is public. By default it is estimated from the histogram, and thereby charged.
-    n_rounds, sampling_rate, local_sweeps :
-        Rounds; each unit's chance to take part in one; local sweeps in a round.
+    n_rounds, sampling_rate :
+        Rounds; each unit's chance to take part in one.
+    local_sweeps : int, optional
+        Sweeps over the tokens of a unit within a round. By default 8, or 16 with more than 32 topics: among so many a
+        document takes longer to find its own. On arXiv abstracts with 50 topics and ε = 0.5 the perplexity was 946 with
+        16 sweeps, 965 with 8.
     clip : float, optional
         The largest norm of a contribution, in tokens. By default a quarter of the median of the units' sizes
         (histogram).
@@ -89,7 +93,7 @@ class PrivateLDA(SampledUnits, TopicModel):
     epsilon: Epsilon = 1.0
     alpha: Alpha = 0.1
     n_units: Units | None = None
-    local_sweeps: LocalSweeps = 8
+    local_sweeps: LocalSweeps | None = None
     clip: Clip | None = None
     word_power: WordPower = -0.4
     word_prior: WordPrior = None
