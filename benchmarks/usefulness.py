@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.common import verdict
 from discreet import LDA, PrivateLDA
-from discreet.corpus import Corpus, load
+from discreet.corpus import Corpus, Vocabulary, load
 from discreet.evaluation import completion_perplexity
 from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
@@ -136,10 +136,10 @@ def run(cell: Cell) -> Found | str:
         warnings.simplefilter("ignore", UserWarning)
         try:
             if cell.n_words is None:
-                fit_text(model, train)
+                model = fit_text(model, train)
             else:
                 public = whole(cell.name).most_frequent(cell.n_words).vocabulary
-                model.fit(train.restrict(public, vocabulary_from="public"))
+                model.fit(train.restrict(Vocabulary(public, "public")))
         except ValueError as refused:
             return str(refused)
     words = model.release().vocabulary

@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.mechanisms.release import Releases
 
 N_WORDS, N_TOPICS, N_ROUNDS = 30, 3, 10
@@ -190,5 +190,5 @@ def people(level: str) -> tuple[Corpus, Corpus, int, set[int]]:
         texts, users = [*texts, *parts], [*users, "zoe"]
     offsets = np.cumsum([0, *map(len, texts)])
     groups = np.array(users) if level == "user" else None
-    d = Corpus(np.concatenate(texts), offsets, corpus.vocabulary, groups, vocabulary_from="public")
+    d = Corpus(np.concatenate(texts), offsets, Vocabulary(corpus.vocabulary, "public"), groups)
     return d, d[np.flatnonzero(np.array(users) != "zoe")], 8 if level == "user" else 24, set(large)

@@ -26,7 +26,7 @@ from test_sweep_exact import Draw
 
 from discreet import LDA, Corpus, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._errors import DiscreetError
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.ledger import Ledger
 
@@ -100,7 +100,7 @@ def extremes(name: str) -> st.SearchStrategy[dict[str, Any]]:
 def corpus() -> Corpus:
     made = lda_corpus(24, 12, N_TOPICS, mean_length=10, seed=3).corpus
     words = np.concatenate([made.words, np.zeros(200, np.int32), np.arange(12, dtype=np.int32)])
-    return Corpus(words, [*made.offsets, len(words)], made.vocabulary, vocabulary_from="public")
+    return Corpus(words, [*made.offsets, len(words)], Vocabulary(made.vocabulary, "public"))
 
 
 D = corpus()

@@ -23,7 +23,7 @@ from neighbours import Run, faults_of_flow, opened_anew, recorded
 
 from discreet._errors import Overdrawn
 from discreet._random import Key
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.engines.threads.sweeps import ThreadEngine
 from discreet.mechanisms.release import Releases
 from discreet.models.hybrid import model as hybrid
@@ -77,7 +77,7 @@ def pair() -> tuple[Corpus, Corpus]:
     words[at] = WORD
     replaced = words.copy()
     replaced[at] = NEW_WORD
-    return tuple(Corpus(w, d.offsets, d.vocabulary, vocabulary_from="public") for w in (words, replaced))  # type: ignore[return-value]
+    return tuple(Corpus(w, d.offsets, Vocabulary(d.vocabulary, "public")) for w in (words, replaced))  # type: ignore[return-value]
 
 
 def faults(d: SweptRun, d1: SweptRun) -> set[str]:

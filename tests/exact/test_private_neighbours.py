@@ -42,7 +42,7 @@ from neighbours import (
     watched,
 )
 
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.engines.threads import units as rounds
 from discreet.engines.threads.units import RoundEngine
 from discreet.models.private import model as private
@@ -98,7 +98,7 @@ def test_a_unit_emptied_in_its_place(place):
     lengths = np.diff(d.offsets)
     kept = np.repeat(np.arange(d.n_documents) != place, lengths)
     lengths[place] = 0
-    d1 = Corpus(d.words[kept], np.cumsum([0, *lengths]), d.vocabulary, vocabulary_from="public")
+    d1 = Corpus(d.words[kept], np.cumsum([0, *lengths]), Vocabulary(d.vocabulary, "public"))
     words = set(d.words[d.offsets[place] : d.offsets[place + 1]].tolist())
     with_unit = fit(d)
     without = fit(d1, with_unit.noisy)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from neighbours import Run, faults_of_flow, is_too_long, levels, opened_anew, recorded, used
 
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.engines.threads.moments import MomentEngine
 from discreet.kernels.sums.moments import LARGEST_CLIP
 from discreet.models.spectral import model as spectral
@@ -63,7 +63,7 @@ def people(level: str, seed: int = 3) -> tuple[Corpus, Corpus]:
         users.insert(50 * (i + 1), "zoe")
     offsets = np.cumsum([0, *map(len, texts)])
     groups = np.array(users) if level == "user" else None
-    d = Corpus(np.concatenate(texts), offsets, corpus.vocabulary, groups, vocabulary_from="public")
+    d = Corpus(np.concatenate(texts), offsets, Vocabulary(corpus.vocabulary, "public"), groups)
     return d, d[np.flatnonzero(np.array(users) != "zoe")]
 
 

@@ -14,7 +14,7 @@ import pytest
 from neighbours import Run, faults_of_flow, is_too_long, recorded, used
 from numpy.testing import assert_allclose
 
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.mechanisms.release import Releases
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.published import replaced as spectral_replaced
@@ -30,7 +30,7 @@ ALPHAS = [0.01, 0.3, 0.6, 1.0, 3.0, 10.0, 100.0, 1e5]
 def corpus_of(texts, d):
     offsets = np.cumsum([0, *map(len, texts)])
     words = np.concatenate([np.asarray(text, np.int32) for text in texts])
-    return Corpus(words, offsets, tuple(f"w{i}" for i in range(d)), vocabulary_from="public")
+    return Corpus(words, offsets, Vocabulary(tuple(f"w{i}" for i in range(d)), "public"))
 
 
 def dense(texts, d, alpha0):

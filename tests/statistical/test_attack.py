@@ -40,7 +40,7 @@ from scipy.special import rel_entr
 from scipy.stats import beta
 
 from discreet._random import Key
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.engines.threads.units import RoundEngine
 from discreet.mechanisms.noise import add_discrete_gaussian
 from discreet.mechanisms.release import Releases
@@ -62,8 +62,7 @@ SETTING: dict[str, Any] = {
 WITH = Corpus(
     np.array([0, 1, 2, 3, 1, 1, 2, 3, 2, 3, 0, 1, *[0] * 200], np.int32),
     np.array([0, 4, 8, 12, 212]),
-    tuple("abcd"),
-    vocabulary_from="public",
+    Vocabulary(tuple("abcd"), "public"),
 )
 """The last document is the person's."""
 WITHOUT = WITH[[0, 1, 2]]

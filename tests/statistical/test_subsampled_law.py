@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.mechanisms.release import Releases
 from discreet.models.subsampled import rounds as subsampled_rounds
 from discreet.models.subsampled.model import SubsampledLDA
 
 N, LIMIT = 2_000, 0.060
-ALONE = Corpus(np.array([0, 0, 0, 1], np.int32), np.array([0, 4]), ("rain", "wind"), vocabulary_from="public")
+ALONE = Corpus(np.array([0, 0, 0, 1], np.int32), np.array([0, 4]), Vocabulary(("rain", "wind"), "public"))
 
 
 def released(**options) -> tuple[np.ndarray, float]:

@@ -200,7 +200,7 @@ def test_the_threshold_keeps_what_one_unit_has_alone(max_words: int) -> None:
 
 
 def test_the_cap_is_not_optional() -> None:
-    """privacy.md section 8: the threshold of one word, used for 1,000 of one unit, breaks δ₂ several times over."""
+    """vocabulary.proof.md: the threshold of one word, used for 1,000 of one unit, breaks δ₂ several times over."""
     sigma, delta = 1.0, 1e-6
     rho = vocabulary_threshold(sigma, delta, 1)
     broken = -math.expm1(1000 * norm.logcdf((rho - 1 / math.sqrt(1000)) / sigma))

@@ -19,7 +19,7 @@ from interrupted import Stop, finished, interrupted_at, killed
 from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.mechanisms.release import Releases
 from discreet.models.private import model as private
 from discreet.models.private import rounds as private_rounds
@@ -29,7 +29,7 @@ from discreet.training.checkpoint import Checkpoint, fingerprint, kept_until_saf
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
 CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(
-    lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, vocabulary_from="public"
+    Vocabulary(lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, "public")
 )
 
 

@@ -12,7 +12,7 @@ from interrupted import Stop, finished, interrupted_at, killed
 from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA, VariationalLDA
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.mechanisms.release import Releases
 from discreet.models.hybrid import model as hybrid
 from discreet.models.private import rounds as private_rounds
@@ -22,7 +22,7 @@ from discreet.privacy import accounting
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
 PUBLIC = lda_corpus(40, 40, 3, seed=2).corpus
-CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(PUBLIC.vocabulary, vocabulary_from="public")
+CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(Vocabulary(PUBLIC.vocabulary, "public"))
 
 
 def subsampled(folder, **changes):

@@ -12,7 +12,7 @@ from interrupted import Stop, finished, interrupted_at, killed
 from discreet import BudgetFile, Ledger, PrivateLDA
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.corpus.builder import CorpusBuilder
 from discreet.mechanisms import vocabulary
 from discreet.mechanisms.release import Releases
@@ -183,7 +183,7 @@ def test_another_run_is_refused(tmp_path):
     ):
         with pytest.raises(InputError, match="another run"):
             fit_text(model(tmp_path / "c", **changed), corpus, **options)
-    words = CORPUS.restrict(["rain", "piano"], vocabulary_from="public")
+    words = CORPUS.restrict(Vocabulary(["rain", "piano"], "public"))
     with pytest.raises(InputError, match="another run"):
         model(tmp_path / "c").fit(words)
 

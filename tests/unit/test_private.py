@@ -17,7 +17,7 @@ from spending import check_refusal, drawn, hopeless
 
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
-from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, lda_corpus
+from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, Vocabulary, lda_corpus
 from discreet.engines.threads.units import RoundEngine
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
@@ -123,7 +123,7 @@ def test_words_from_the_private_text_are_refused(corpus):
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer\)\.$") as error:
         tiny(ledger=ledger).fit(corpus.most_frequent(20))
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer.*Corpus\.restrict"):
-        tiny(ledger=ledger).fit(replace(corpus, vocabulary_from="text", all_words=True))
+        tiny(ledger=ledger).fit(replace(corpus, vocabulary=Vocabulary(corpus.vocabulary, "text", complete=True)))
     assert "\n" not in str(error.value)
     assert not set(corpus.vocabulary) & set(str(error.value).split())
     assert ledger.entries == ()
@@ -138,7 +138,7 @@ def test_what_is_assumed_is_said(corpus):
     frequent = [corpus.vocabulary[i] for i in np.argsort(-corpus.word_counts)[:20]]
     for unsaid in (corpus.to_counts(), corpus.restrict(frequent)):
         assert tiny().fit(unsaid).guarantee_.reasons[1:] == (UNKNOWN_WORDS,)  # the first: there were other fits
-    chosen = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, vocabulary_from="private-selection")
+    chosen = Corpus(corpus.words, corpus.offsets, Vocabulary(corpus.vocabulary, "private-selection"))
     assert "not part of these numbers" in str(tiny().fit(chosen).guarantee_)
 
 
@@ -229,7 +229,7 @@ def test_users_are_the_unit_when_they_are_named(corpus):
     users = np.array([f"u{i % 9}" for i in range(40)])
     model = tiny().fit(corpus, groups=users)
     assert model.guarantee_.unit is model.ledger_.unit is Unit.USER
-    named = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, users, vocabulary_from="public")
+    named = Corpus(corpus.words, corpus.offsets, Vocabulary(corpus.vocabulary, "public"), users)
     assert tiny().fit(named).guarantee_.unit is Unit.USER
     by_name = tiny(random_state=1).fit(corpus, groups=users)
     by_number = tiny(random_state=1).fit(corpus, groups=list(np.arange(40) % 9))
@@ -380,7 +380,7 @@ def test_no_documents_and_empty_documents_are_like_any_others(corpus):
     for few in (
         corpus[[]],
         corpus[[0]],
-        Corpus(np.empty(0, np.int32), [0, 0, 0], corpus.vocabulary, vocabulary_from="public"),
+        Corpus(np.empty(0, np.int32), [0, 0, 0], Vocabulary(corpus.vocabulary, "public")),
     ):
         np.testing.assert_allclose(tiny().fit(few).components_.sum(axis=1), 1)
 

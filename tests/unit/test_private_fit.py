@@ -10,7 +10,7 @@ import pytest
 
 from discreet import Ledger, PrivateVectorizer, SpectralLDA
 from discreet._errors import InputError, Overdrawn
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.models.hybrid.model import HybridLDA
 from discreet.privacy import Basis, Entry, Observer, Relation, Unit
 from discreet.privacy.events import BoundedRangeDraw, PureRelease
@@ -20,7 +20,7 @@ from discreet.training.payment import Payment
 from discreet.training.private_fit import PrivateFit
 
 CORPUS = lda_corpus(30, 20, 2, seed=1).corpus.restrict(
-    lda_corpus(1, 20, 2, seed=1).corpus.vocabulary, vocabulary_from="public"
+    Vocabulary(lda_corpus(1, 20, 2, seed=1).corpus.vocabulary, "public")
 )
 USERS = np.arange(30) // 3
 SELECTED = PrivateVectorizer(epsilon=20.0, output="corpus", random_state=1).fit_transform(["rain wind hail"] * 300)

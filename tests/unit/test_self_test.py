@@ -20,7 +20,7 @@ from discreet import (
 )
 from discreet._errors import SelfTestFailed
 from discreet._random import Key
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.corpus.builder import CorpusBuilder
 from discreet.engines.threads import kept, moments, variational
 from discreet.engines.threads import sweeps as threads
@@ -56,7 +56,7 @@ def nothing_tested_yet():
 
 def small() -> Corpus:
     corpus = lda_corpus(30, 20, 2, mean_length=20, seed=1).corpus
-    return Corpus(corpus.words, corpus.offsets, corpus.vocabulary, vocabulary_from="public")
+    return Corpus(corpus.words, corpus.offsets, Vocabulary(corpus.vocabulary, "public"))
 
 
 def texts() -> Corpus:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from discreet import Budget, Corpus, InputError, Ledger, WouldLeak
 from discreet._errors import BudgetExceeded
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.engines.threads.moments import MomentEngine
 from discreet.evaluation import match_topics
 from discreet.models.spectral.exact import exact_moments
@@ -86,7 +86,7 @@ def test_short_documents_change_nothing(drawn):
     short = Corpus.from_counts(np.eye(60, dtype=int)[:20], drawn.corpus.vocabulary)
     words = np.concatenate([drawn.corpus.words, short.words])
     offsets = np.concatenate([drawn.corpus.offsets, drawn.corpus.n_tokens + short.offsets[1:]])
-    longer = Corpus(words, offsets, drawn.corpus.vocabulary, vocabulary_from="public")
+    longer = Corpus(words, offsets, Vocabulary(drawn.corpus.vocabulary, "public"))
     assert_allclose(fit(longer).components_, fit(drawn.corpus).components_, atol=1e-12)
     one, two = (fit(c, epsilon=20.0).components_ for c in (longer, drawn.corpus))
     assert_allclose(one, two, atol=1e-12)
@@ -188,14 +188,14 @@ def test_some_topics_survive_where_others_drown():
 
 def test_an_empty_corpus_is_trained_on_like_any_other():
     """An error would tell that there is no text."""
-    empty = Corpus(np.zeros(0, np.int32), np.zeros(1, np.int64), ("a", "b", "c"), vocabulary_from="public")
+    empty = Corpus(np.zeros(0, np.int32), np.zeros(1, np.int64), Vocabulary(("a", "b", "c"), "public"))
     with pytest.warns(UserWarning, match="stand clear"):
         model = SpectralLDA(2, epsilon=1.0).fit(empty)
     assert_allclose(model.components_.sum(), 1)
 
 
 def test_words_from_private_text_are_refused(drawn):
-    text = drawn.corpus.restrict(drawn.corpus.vocabulary, vocabulary_from="text")
+    text = drawn.corpus.restrict(Vocabulary(drawn.corpus.vocabulary, "text"))
     with pytest.raises(WouldLeak):
         fit(text, epsilon=1.0)
 
@@ -245,7 +245,7 @@ def test_pairs_are_laid_out_once_each():
 
 def test_words_that_occur_nowhere_are_in_no_topic(drawn):
     vocabulary = (*drawn.corpus.vocabulary, "never")
-    wider = Corpus(drawn.corpus.words, drawn.corpus.offsets, vocabulary, vocabulary_from="public")
+    wider = Corpus(drawn.corpus.words, drawn.corpus.offsets, Vocabulary(vocabulary, "public"))
     model, narrow = fit(wider), fit(drawn.corpus)
     assert_allclose(model.components_[:, -1], 0, atol=1e-12)
     assert_allclose(model.components_[:, :-1], narrow.components_, atol=1e-6)

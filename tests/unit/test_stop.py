@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from discreet import LDA, BudgetFile, HybridLDA, LaplaceLDA, Ledger, PrivateLDA, SubsampledLDA, VariationalLDA
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.corpus.builder import CorpusBuilder
 from discreet.mechanisms.release import Releases
 from discreet.models import vectorizer
@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(
-    lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, vocabulary_from="public"
+    Vocabulary(lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, "public")
 )
 ROUNDS = {"n_rounds": 12, "n_threads": 1}
 PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 2.0, "n_sweeps": 12, "n_threads": 1}

@@ -77,7 +77,7 @@ class VocabularyPlan:
         if SCALE / event.sigma < math.sqrt(max_words):
             raise InputError(
                 f"epsilon={budget.epsilon:g} is so small that nothing but noise would be left of {max_words} words. "
-                "Take a larger epsilon, or fewer words a unit."
+                "Use a larger epsilon, or fewer words per unit."
             )
         plan = cls(event, rounds, found.epsilon)
         return plan if share == 1 else cls(event, rounds, plan.spent(budget.delta))

@@ -55,7 +55,8 @@ class PrivateFit:
                 f"the words were selected privately for adding or removing a {self.unit}, but this fit protects "
                 "against replacing one: their costs cannot be added. Use public words."
             )
-        self.ledger = open_ledger(model, self.unit, relation)
+        shared = self._vocabulary.same_run
+        self.ledger = self._vocabulary.ledger if shared else open_ledger(model, self.unit, relation)
         self.key = Key.open(model.random_state)
         self._checkpoint: Checkpoint | None = None
         self._foreseen = ""
@@ -77,7 +78,7 @@ class PrivateFit:
             epsilon=float(self._model.epsilon),
             n_units=getattr(self._model, "n_units", None),
             users=self.unit is Unit.USER,
-            selected=self._corpus.vocabulary_from == "private-selection",
+            selected=self._corpus.vocabulary.origin == "private-selection",
         )
 
     def resume(self, plan: Sequence[Entry], **facts: Any) -> None:

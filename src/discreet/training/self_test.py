@@ -18,6 +18,7 @@ from discreet._errors import SelfTestFailed
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.vocabulary import Vocabulary
 from discreet.kernels.cache import FOLDER
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ KEY = Key(np.arange(8, dtype=np.uint32), seeded=True)
 def _corpus(words: AnyArray, *ends: int) -> Corpus:
     """Documents that end at ``ends``."""
     names = tuple(str(word) for word in range(int(words.max()) + 1))
-    return Corpus(words.astype(np.int32), np.array([0, *ends]), names, vocabulary_from="public")
+    return Corpus(words.astype(np.int32), np.array([0, *ends]), Vocabulary(names, "public"))
 
 
 MANY = 1100

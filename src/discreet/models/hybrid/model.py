@@ -43,7 +43,7 @@ MISSING = (
 
 @estimator
 class HybridLDA(Running, Resumable, Paying, TopicModel):
-    """HDP-LDA (paper 000, Algorithm 1) in a form that can be proved: Theorem B of ``docs/guarantees.md``.
+    """HDP-LDA (Zhao 2021, Algorithm 1) in a form that can be proved: Theorem B of ``docs/guarantees.md``.
 
     Protects **one word**: neighbours differ by one token, replaced by another word of the vocabulary, in documents of
     the same lengths. The observer sees everything: each noisy table and the topic of each token after each sweep. In
@@ -153,7 +153,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         return self
 
     def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:
-        """Paper 000, Algorithm 1, on the sequential sampler; its line numbers below."""
+        """Zhao 2021, Algorithm 1, on the sequential sampler; its line numbers below."""
         if self.epsilon is not None or self.epsilon_inherent is None:
             raise InputError(
                 "as published, HDP-LDA is given its parts: epsilon_inherent= and epsilon_laplace= for each sweep (the "

@@ -43,7 +43,7 @@ class PrivateLDA(SampledUnits, TopicModel):
     alpha : float or array
         Prior weight of each topic in a document.
     n_units : int, optional
-        The number of units where it is public. By default it is estimated from the histogram, and thereby charged.
+        The number of units, if it is public. By default it is estimated from the histogram, and thereby charged.
     n_rounds, sampling_rate :
         Rounds; each unit's chance to take part in one.
     local_sweeps : int, optional
@@ -65,7 +65,7 @@ class PrivateLDA(SampledUnits, TopicModel):
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint : path, optional
         A folder for the private state of a long fit, saved every ``checkpoint_every`` rounds and removed at the end.
-        Fit again with the same documents and parameters to go on after an interruption. The plan is then charged in
+        Fit again with the same documents and parameters to resume after an interruption. The plan is then charged in
         stages, and a stage that is repeated is charged twice: the guarantee says so.
     n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`. A seeded run promises nothing.
@@ -99,11 +99,11 @@ class PrivateLDA(SampledUnits, TopicModel):
     word_prior: WordPrior = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
-        selected = corpus.vocabulary_from == "private-selection"
+        selected = corpus.vocabulary.origin == "private-selection"
         prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
         fit = PrivateFit(self, corpus, groups=groups)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)

@@ -1,4 +1,4 @@
-"""The rounds of PrivateLDA: local sweeps, one clipped contribution a unit, noise, and what is made of it."""
+"""The rounds of PrivateLDA: local sweeps, one clipped contribution per unit, noise, and what is made of it."""
 
 from __future__ import annotations
 

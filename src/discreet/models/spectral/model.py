@@ -143,7 +143,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     choice_share: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.1
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         split = numbers(self.split, "split")
         if split.shape != (3,) or not ((split >= 1e-3) & (split <= 1e3)).all():

@@ -1,4 +1,4 @@
-"""SubsampledLDA: paper 002's SUB-LDA, in a form whose amplification by sampling is proved, and as published."""
+"""SubsampledLDA: SUB-LDA (Huang and Chen 2021), with a proof of amplification by sampling, and as published."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         return float(self.boost * self.sampling_rate if self.adaptive else self.sampling_rate)
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, public: Any = None) -> Self:
-        """Train on documents. ``groups``: one user id a document, which makes users the unit; ``y`` is ignored.
+        """Train on documents. ``groups``: one user id per document, which makes users the unit; ``y`` is ignored.
 
         ``public`` are documents that may be read freely, for ``tolerance``.
         """

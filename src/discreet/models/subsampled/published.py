@@ -1,4 +1,4 @@
-"""SUB-LDA as published (paper 002, Algorithm 1), for reproduction. Nothing is proved; the guarantee says why not."""
+"""SUB-LDA as published (Huang and Chen 2021, Algorithm 1). Nothing is proved; the guarantee says why not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WHY_CLAIMED = (
     "the noise hides one token, while the proof adds a whole document",
     "the published Θ, the topics of each document, leaves without noise (it is not kept here)",
 )
-"""What keeps the published ε from a proof, whatever the parameters (docs/guarantees.md)."""
+"""What keeps the published ε from a proof, whatever the parameters (docs/papers.md)."""
 
 
 def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, public: Corpus | None) -> None:

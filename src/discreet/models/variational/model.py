@@ -1,4 +1,4 @@
-"""VariationalLDA: topics by stochastic variational Bayes, private or plain; the rival of paper 003."""
+"""VariationalLDA: topics by stochastic variational Bayes, private or plain; the rival in DeCarolis et al. 2020."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class VariationalLDA(SampledUnits, TopicModel):
     alpha : float or array
     beta : float
     n_units : int, optional
-        The number of units where it is public. By default our form estimates it from its histogram of sizes.
+        The number of units, if it is public. By default our form estimates it from its histogram of sizes.
     n_rounds, sampling_rate, local_sweeps :
         Rounds; each unit's chance to take part in one; local steps in a round.
     clip : float, optional
@@ -141,7 +141,7 @@ class VariationalLDA(SampledUnits, TopicModel):
     def paper_settings(cls, **changes: Any) -> Self:
         """The setting of Park et al.'s experiment on 400,000 articles of Wikipedia over 7,702 public words.
 
-        50 topics, α = η = 1/50, one epoch of batches of 20,000, at most 500 tokens a document, clip 0.1 · 500,
+        50 topics, α = η = 1/50, one epoch of batches of 20,000, at most 500 tokens per document, clip 0.1 · 500,
         σ = 1.24, δ = 10⁻⁴, τ₀ = 1024, κ = 0.7 (these two, α and η as in their code). ``changes`` are parameters like
         any other; ``epsilon`` takes the place of σ.
 
@@ -172,7 +172,7 @@ class VariationalLDA(SampledUnits, TopicModel):
         return cls(**{**setting, **changes})
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         self._check_together()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
