@@ -901,7 +901,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         (*FIT, "bad.jsonl.gz"),
         "cannot be unpacked",
     ),
-    "other kind of file": (raw("bad.docx", b"x"), (*FIT, "bad.docx"), "no kind of file that can be read"),
+    "other kind of file": (raw("bad.docx", b"x"), (*FIT, "bad.docx"), "not a kind of file that can be read"),
     "too many topics": (nothing, (*FIT, "texts.jsonl", "--text", "body", "-k", "1000000"), "1,?000,?000"),
     "more topics than tokens": (
         nothing,

@@ -171,7 +171,7 @@ def test_standard_input_that_cannot_be_used(monkeypatch, tmp_path):
     assert "standard input is closed" in refused(read, "-")
     monkeypatch.chdir(tmp_path)
     Path("-").write_text("x")
-    assert "is no kind of file" in refused(read, "./-")
+    assert "is not a kind of file" in refused(read, "./-")
 
 
 def test_options_of_tables(tmp_path):
@@ -250,8 +250,8 @@ BAD_TABLES = {
     "mac.csv": (b"text\rcat\rdog", "CSV"),
     "stops.jsonl": (b'{"text": "of the and"}', "no word was found"),
     "junk.parquet": (b"PAR1 not really", "is not a whole Parquet file"),
-    "table.parquet.gz": (b"x", "is no kind of table"),
-    "table.xlsx": (b"x", "is no kind of table"),
+    "table.parquet.gz": (b"x", "is not a kind of table"),
+    "table.xlsx": (b"x", "is not a kind of table"),
     "false.jsonl.gz": (b'{"text": "cat"}', "cannot be unpacked"),
     "cut.jsonl.gz": (gzip.compress(json_lines() * 9)[:-20], "cannot be unpacked"),
     "false.jsonl.bz2": (b'{"text": "cat"}', "cannot be read: Invalid data stream"),
@@ -485,7 +485,7 @@ def test_bad_matrices(tmp_path):
         assert "holds no matrix" in refused(read_matrix, tmp_path / name)
     np.save(tmp_path / "good.npy", [[1, 2]])
     assert "good.npy: the vocabulary has 1 words but the matrix 2" in refused(read_matrix, tmp_path / "good.npy", ["a"])
-    assert "is no kind of matrix" in refused(read_matrix, write_uci(tmp_path))
+    assert "is not a kind of matrix" in refused(read_matrix, write_uci(tmp_path))
     assert "is a folder" in refused(read_matrix, tmp_path)
 
 
@@ -509,7 +509,7 @@ def test_read_points_to_named_sets(tmp_path, monkeypatch):
 def test_read_knows_what_it_cannot_read(tmp_path):
     for name in ("a.md", "b.pdf", "c"):
         (tmp_path / name).write_text("cat")
-        assert "is no kind of file that can be read" in refused(read, tmp_path / name)
+        assert "is not a kind of file that can be read" in refused(read, tmp_path / name)
     assert "Name it .txt if each line is a document" in refused(read, tmp_path / "a.md")
 
 

@@ -114,7 +114,9 @@ def blocks(path: Path) -> Iterator[bytes]:
             f"{shown(path)} cannot be unpacked: {first_line(error)}. Is the download complete, and is it {path.suffix}?"
         ) from None
     except OSError as error:
-        raise InputError(f"{shown(path)} cannot be read: {first_line(error)}. Check the file and its rights.") from None
+        raise InputError(
+            f"{shown(path)} cannot be read: {first_line(error)}. Check the file and its permissions."
+        ) from None
 
 
 def head(path: Path) -> str:
@@ -180,7 +182,7 @@ def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
             rest += tail
         if len(rest) > LONGEST_LINE:
             raise InputError(
-                f"{shown(path)}: line {number:,} is longer than {LONGEST_LINE >> 20} MiB. Write one document a line."
+                f"{shown(path)}: line {number:,} is longer than {LONGEST_LINE >> 20} MiB. Write one document per line."
             )
     if rest:
         yield number, rest

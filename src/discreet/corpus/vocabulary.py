@@ -159,11 +159,11 @@ def public_vocabulary(source: PathLike | Iterable[str]) -> Vocabulary:
     if isinstance(source, str | os.PathLike):
         path = existing(source)
         if path.is_dir():
-            raise InputError(f"the vocabulary {shown(path)} is a folder. Give a file with one word a line.")
+            raise InputError(f"the vocabulary {shown(path)} is a folder. Give a file with one word per line.")
         lines = ((n, line.strip()) for n, line in enumerate(text_lines(path), 1))
         words = [(f"{shown(path)}, line {n}", word) for n, word in lines if word and not word.startswith("#")]
         if not words:
-            raise InputError(f"the vocabulary {shown(path)} holds no word. Give a file with one word a line.")
+            raise InputError(f"the vocabulary {shown(path)} holds no word. Give a file with one word per line.")
     else:
         words = [(f"the vocabulary, position {n}", word) for n, word in enumerate(source, 1)]
         if not words:

@@ -28,12 +28,12 @@ def read_folder(
     try:
         files = sorted((p.relative_to(folder) for p in folder.rglob(pattern) if p.is_file()), key=lambda p: p.parts)
     except (ValueError, NotImplementedError, IndexError) as error:
-        raise InputError(f"{shown(pattern)} is no file pattern: {first_line(error)}. Try '*.txt'.") from None
+        raise InputError(f"{shown(pattern)} is not a file pattern: {first_line(error)}. Try '*.txt'.") from None
     if not files:
         some = sorted(p.name for p in folder.iterdir())[:3]
         raise DataNotFound(
             f"no file in {shown(folder)} matches {shown(pattern)}; found {', '.join(some) or 'nothing'}. "
-            "Give a folder of such files, one text a file (in Python, pattern= reads others, for instance '*.md')."
+            "Give a folder of such files, one text per file (in Python, pattern= reads others, for instance '*.md')."
         )
     labelled = any(len(file.parts) > 1 for file in files)
     builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
@@ -42,7 +42,9 @@ def read_folder(
         try:
             raw = (folder / file).read_bytes()
         except OSError as error:
-            raise InputError(f"{shown(folder / file)} cannot be read: {first_line(error)}. Check its rights.") from None
+            raise InputError(
+                f"{shown(folder / file)} cannot be read: {first_line(error)}. Check its permissions."
+            ) from None
         done += len(raw)
         tell_read(done, total)
         text = decoded(raw.removeprefix(b"\xef\xbb\xbf"), folder / file)
@@ -57,7 +59,7 @@ def read_lines(
     tokenizer: AnyTokenizer = None,
     max_words: int | None = None,
 ) -> Corpus:
-    """Read a UTF-8 text file, one document a line (also .gz or .bz2), or "-", standard input.
+    """Read a UTF-8 text file, one document per line (also .gz or .bz2), or "-", standard input.
 
     A blank line is an empty document: document n is line n.
     """

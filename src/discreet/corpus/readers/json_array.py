@@ -53,5 +53,5 @@ def _blanks_end(text: str, at: int) -> int:
 def _broken(path: Path, number: int, found: str) -> InputError:
     return InputError(
         f"{shown(path)}: item {number:,} is not JSON, at {shown(found, 40)}. "
-        'Write an array of objects, such as [{"text": "…"}], or one object a line.'
+        'Write an array of objects, such as [{"text": "…"}], or one object per line.'
     )

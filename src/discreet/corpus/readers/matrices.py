@@ -62,7 +62,7 @@ def _load_matrix(source: Path, suffix: str) -> Any:
         from scipy.io import mmread
 
         return mmread(source, spmatrix=True)
-    raise InputError(f"{shown(source)} is no kind of matrix that can be read. Give {', '.join(MATRICES)}.")
+    raise InputError(f"{shown(source)} is not a kind of matrix that can be read. Give {', '.join(MATRICES)}.")
 
 
 def keep_words(corpus: Corpus, vocabulary: PathLike | Iterable[str] | None, max_words: int | None) -> Corpus:

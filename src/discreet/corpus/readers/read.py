@@ -65,7 +65,7 @@ def read(path: PathLike, **options: Any) -> Corpus:
         return _called(read_table, source, options)
     hint = " Name it .txt if each line is a document." if suffix in (".md", "") else ""
     raise InputError(
-        f"{shown(source)} is no kind of file that can be read.{hint} "
+        f"{shown(source)} is not a kind of file that can be read.{hint} "
         f"Give {', '.join((*SUFFIXES, '.txt', *MATRICES))}, or a UCI docword*.txt."
     )
 

@@ -53,8 +53,8 @@ def read_table(
 ) -> Corpus:
     """Read documents from a table: .jsonl, .json, .csv or .tsv (these also .gz or .bz2), .parquet, or "-".
 
-    A .json file holds an object a line, or one array of objects (or of texts, without other columns). A .csv file may
-    have semicolons or tabs between its columns. "-" is standard input: JSON where it starts with { or [, else CSV.
+    A .json file holds one object per line, or one array of objects (or of texts, without other columns). A .csv file
+    may have semicolons or tabs between its columns. "-" is standard input: JSON where it starts with { or [, else CSV.
 
     ``text``, ``group``, ``collection`` and ``label`` name columns. A null text is an empty document, which stays; a
     text that is neither a string nor a list of words is an error. Every document needs a group (a user id, see
@@ -100,7 +100,7 @@ def table(path: PathLike) -> Path:
         source.suffix.lower() in COMPRESSED and inner_suffix(source) == ".parquet"
     ):
         raise InputError(
-            f"{shown(source)} is no kind of table that can be read. Give {', '.join(SUFFIXES)} "
+            f"{shown(source)} is not a kind of table that can be read. Give {', '.join(SUFFIXES)} "
             "(all but .parquet also with .gz or .bz2)."
         )
     return source
@@ -148,12 +148,12 @@ def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[A
                 what = error.msg if isinstance(error, json.JSONDecodeError) else first_line(error)
                 raise InputError(
                     f"{shown(path)}: line {number:,} is not JSON: {what}, in {shown(line.strip(), 40)}. "
-                    'Write one object a line, such as {"text": "…"}.'
+                    'Write one object per line, such as {"text": "…"}.'
                 ) from None
         if not isinstance(record, dict):
             raise InputError(
                 f"{shown(path)}: line {number:,} is not a JSON object but starts {shown(line.strip()[:20])}. "
-                'Write one object a line, such as {"text": "…"}; name a file that is one array .json.'
+                'Write one object per line, such as {"text": "…"}; name a file that is one array .json.'
             )
         try:
             values = [record[column] for column in columns]
