@@ -226,7 +226,7 @@ def test_our_own_form_is_as_before(drawn):
 
 def test_config_1_is_proven_with_right_constants(drawn):
     ledger = Ledger(Budget(3.0, 1e-6), relation="replace")
-    options = {"configuration": 1, "constants": "right", "random_state": None, "epsilon": 2.0}
+    options = {"configuration": 1, "as_published": False, "random_state": None, "epsilon": 2.0}
     model = fit(drawn, ledger=ledger, **options)
     guarantee = model.guarantee_
     assert (guarantee.basis, guarantee.relation) == (Basis.PROVEN, Relation.REPLACE)
@@ -241,7 +241,7 @@ def test_config_1_is_proven_with_right_constants(drawn):
 
 def test_config_1_with_right_constants_leaves_out_what_noise_hides(drawn):
     with pytest.warns(UserWarning, match=r"0 of 3 topics stand clear .* with [\d,]+ units, 40 words"):
-        model = SpectralLDA(3, alpha0=0.95, epsilon=0.01, configuration=1, constants="right").fit(drawn[0])
+        model = SpectralLDA(3, alpha0=0.95, epsilon=0.01, configuration=1).fit(drawn[0])
     assert model.components_.shape == (1, 40)
     assert_allclose(model.components_.sum(), 1)
 

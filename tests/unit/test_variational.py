@@ -133,7 +133,7 @@ def test_what_the_published_setting_costs():
     exact = [ndtr(1 / (2 * sigma) - e * sigma) - np.exp(e) * ndtr(-1 / (2 * sigma) - e * sigma) for e in (2.945, 2.955)]
     assert exact[0] > delta > exact[1]
     for number in (1.21, 0.93, disjoint):
-        assert f"{number:.2f}" in VariationalLDA.published.__doc__
+        assert f"{number:.2f}" in VariationalLDA.paper_settings.__doc__
 
 
 def test_the_published_setting_runs_and_prints_the_smallest(corpus):
