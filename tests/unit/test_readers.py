@@ -444,7 +444,7 @@ def test_bad_folders(tmp_path):
     assert "found nothing. Give a folder of such files" in refused(read_folder, tmp_path)
     (tmp_path / "a.md").write_text("cat")
     assert "matches '*.txt'; found a.md" in refused(read_folder, tmp_path)
-    assert "no file pattern" in refused(read_folder, tmp_path, pattern="/etc")
+    assert "not a file pattern" in refused(read_folder, tmp_path, pattern="/etc")
     assert "is a file, not a folder" in refused(read_folder, tmp_path / "a.md")
     (tmp_path / "b.txt").write_bytes(b"cat\ncaf\xe9")
     assert "b.txt: line 2, byte 4 (0xe9) is not UTF-8" in refused(read_folder, tmp_path)

@@ -52,7 +52,7 @@ from discreet.models.spectral.tensor import Decomposition, Method, decompose, fr
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, singular
 
 Number = Literal[1, 2, 3, 4]
-Constants = Literal["appendix", "text", "right"]
+Constants = Literal["appendix", "text"]
 
 PARTS: dict[int, tuple[str, ...]] = {
     1: ("e3", "e4", "e8"),
