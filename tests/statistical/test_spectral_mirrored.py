@@ -15,7 +15,7 @@ from scipy.stats import chi2, norm
 from discreet._random import Key
 from discreet.corpus import lda_corpus
 from discreet.models.spectral.published.edges import Configured
-from discreet.models.spectral.published.mirrored import mirrored_covariance, on_each_side, through
+from discreet.models.spectral.published.mirrored import mirrored_covariance, on_each_side, projected_noise
 from discreet.models.spectral.tensor import from_unique, unique_places
 from discreet.models.spectral.unbiased import LdaMoments
 
@@ -63,7 +63,7 @@ def short_way(basis):
     run = Configured(LdaMoments(lda_corpus(5, 4, 2, mean_length=9).corpus, 1.0), K, Key.from_seed(11))
     m = len(unique_places(K)[0])
     normals = run.normals(DRAWS * m).reshape(DRAWS, m)
-    return np.array([through(basis, one)[unique_places(K)] for one in normals])
+    return np.array([projected_noise(basis, one)[unique_places(K)] for one in normals])
 
 
 def long_way(basis):

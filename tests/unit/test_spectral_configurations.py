@@ -20,7 +20,16 @@ from discreet.evaluation import match_topics
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.published import edges as spectral_published
 from discreet.models.spectral.published.choice import log_likelihood, splits, statistics
-from discreet.models.spectral.published.edges import PARTS, Account, Configured, Part, Printed, shares, tau, upright
+from discreet.models.spectral.published.edges import (
+    PARTS,
+    Account,
+    Configured,
+    Part,
+    Printed,
+    as_probabilities,
+    shares,
+    tau,
+)
 from discreet.models.spectral.tensor import unique_places
 from discreet.models.spectral.unbiased import LdaMoments, sensitivities, singular
 from discreet.privacy import Basis, Relation, Unit
@@ -171,7 +180,9 @@ def test_the_account_is_added_up_before_and_taken_once():
 
 
 def test_rows_that_noise_turned_round_are_turned_back():
-    assert_allclose(upright(np.array([[-2.0, -1.0, 0.5], [1.0, 1.0, 2.0]])), [[2 / 3, 1 / 3, 0], [0.25, 0.25, 0.5]])
+    assert_allclose(
+        as_probabilities(np.array([[-2.0, -1.0, 0.5], [1.0, 1.0, 2.0]])), [[2 / 3, 1 / 3, 0], [0.25, 0.25, 0.5]]
+    )
 
 
 # --- what is claimed --------------------------------------------------------------------------------------------------

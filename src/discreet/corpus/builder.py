@@ -177,8 +177,8 @@ def holds_texts(X: Any) -> bool:
         return True
     if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable) or isinstance(X, Iterator):
         return False
-    told: Any = next((one for one in X if not (is_missing(one) or (is_tokens(one) and not len(one)))), None)
-    return isinstance(told, str) or (is_tokens(told) and isinstance(next(iter(told)), str))
+    first: Any = next((one for one in X if not (is_missing(one) or (is_tokens(one) and not len(one)))), None)
+    return isinstance(first, str) or (is_tokens(first) and isinstance(next(iter(first)), str))
 
 
 def is_tokens(document: Any) -> bool:

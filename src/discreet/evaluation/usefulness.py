@@ -79,17 +79,17 @@ class Usefulness:
         return {**asdict(self), "verdict": self.verdict}
 
     @classmethod
-    def from_json(cls, told: Any) -> Usefulness:
+    def from_json(cls, stored: Any) -> Usefulness:
         """Of what `to_json` gave; every value is checked."""
         kinds = {"useful": bool, "clear_share": float, "clear_topics": int, "n_topics": int, "n_words": int}
         names = [one.name for one in fields(cls)]
-        if not isinstance(told, Mapping) or set(told) != {*names, "verdict"}:
+        if not isinstance(stored, Mapping) or set(stored) != {*names, "verdict"}:
             raise InputError(f"usefulness must have exactly the fields {', '.join(names)} and verdict.")
         for name in names:
             wanted = kinds.get(name, str)
-            if type(told[name]) is not wanted and not (wanted is float and type(told[name]) is int):
-                raise InputError(f"usefulness: {name} must be of type {wanted.__name__}; found {told[name]!r}.")
-        return cls(**{name: told[name] for name in names})
+            if type(stored[name]) is not wanted and not (wanted is float and type(stored[name]) is int):
+                raise InputError(f"usefulness: {name} must be of type {wanted.__name__}; found {stored[name]!r}.")
+        return cls(**{name: stored[name] for name in names})
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ``max_tokens`` is the cap of a private model on a unit. Which tokens stay is chosen later, at random, among all
         that a unit has. But one row of counts must not fill the memory before: one with far more tokens is thinned.
         """
-        if isinstance(X, SelectedCounts) and (told := X.to_corpus()) is not None:
-            X = told
+        if isinstance(X, SelectedCounts) and (selected := X.to_corpus()) is not None:
+            X = selected
         if reset:
             self._forget()
             if isinstance(X, Corpus) and X.tokenizer is not None:

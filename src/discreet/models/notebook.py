@@ -23,5 +23,5 @@ class ShowsGuarantee:
         guarantee, usefulness = getattr(self, "guarantee_", None), getattr(self, "usefulness_", None)
         if guarantee is None:
             return ""
-        told = "" if usefulness is None else f"<div>{escape(usefulness.summary())}</div>"
-        return f"<div><b>guarantee</b></div>{guarantee._repr_html_()}{told}"
+        useful = "" if usefulness is None else f"<div>{escape(usefulness.summary())}</div>"
+        return f"<div><b>guarantee</b></div>{guarantee._repr_html_()}{useful}"

@@ -47,7 +47,7 @@ from discreet.kernels.sums.moments import n_triples
 from discreet.mechanisms.noise import sample_discrete_gaussian, sample_discrete_laplace
 from discreet.models.published import STEPS
 from discreet.models.spectral.moments import to_simplex
-from discreet.models.spectral.published.mirrored import on_each_side, through
+from discreet.models.spectral.published.mirrored import on_each_side, projected_noise
 from discreet.models.spectral.tensor import Decomposition, Method, decompose, from_unique
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, singular
 
@@ -252,7 +252,7 @@ class Configured:
     @cached_property
     def original(self) -> FloatArray:
         """The topics without any noise, topic × word."""
-        return upright(self._rows(*self.whitening, self.parts))
+        return as_probabilities(self._rows(*self.whitening, self.parts))
 
     @property
     def original_alpha(self) -> FloatArray:
@@ -278,7 +278,7 @@ class Configured:
         """Section 6.1: noise on M̂₃ for e3, on M̂₂ for e4 (Ŵ) and again for e8 (Ŵ†)."""
         vectors, values = self._noisy_second("e4", account, edges)
         scale = self._edge("e3", self.printed.third, account, edges)
-        noise = scale * through(vectors, self.normals(n_triples(self.k)))
+        noise = scale * projected_noise(vectors, self.normals(n_triples(self.k)))
         tensor = on_each_side(self.moments.third(vectors) + noise, 1 / np.sqrt(values))
         return self._unwhitened(self._decompose(tensor), account, edges)
 
@@ -309,7 +309,7 @@ class Configured:
         alpha = self._alpha(self.parts.values) + scale * self.normals(self.k)
         alpha = np.maximum(alpha, 1e-3 * max(float(alpha.max()), 1e-300))
         alpha *= self.moments.alpha0 / alpha.sum()
-        return Outcome(upright(topics), alpha, edges, values, unbounded)
+        return Outcome(as_probabilities(topics), alpha, edges, values, unbounded)
 
     def _bounds(self, account: Account, edges: list[Edge]) -> tuple[float, float, list[str]]:
         sigma, first = self._bound("sigma_k", float(self.whitening[1][-1]), account, edges)
@@ -363,7 +363,7 @@ class Configured:
     ) -> Outcome:
         """e8: Ŵ† from an M̂₂ with noise of its own."""
         vectors, values = self._noisy_second("e8", account, edges)
-        topics = upright(self._rows(vectors, values, parts))
+        topics = as_probabilities(self._rows(vectors, values, parts))
         return Outcome(topics, self._alpha(parts.values), edges, values, list(unbounded), parts.converged)
 
     def _rows(self, vectors: FloatArray, values: FloatArray, parts: Decomposition) -> FloatArray:
@@ -378,7 +378,7 @@ class Configured:
         return np.asarray(self.moments.alpha0 * weights / weights.sum())
 
 
-def upright(rows: FloatArray) -> FloatArray:
+def as_probabilities(rows: FloatArray) -> FloatArray:
     """Probabilities: a row that noise has turned round is turned back."""
     rows = rows * np.where(rows.sum(axis=1) < 0, -1.0, 1.0)[:, None]
     return to_simplex(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300) + 1e-300)

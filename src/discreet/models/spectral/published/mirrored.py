@@ -50,7 +50,7 @@ def mirrored_covariance(basis: FloatArray) -> FloatArray:
     return np.asarray(covariance)
 
 
-def through(basis: FloatArray, normals: FloatArray) -> FloatArray:
+def projected_noise(basis: FloatArray, normals: FloatArray) -> FloatArray:
     """E(Q, Q, Q) from as many independent standard normals as it has different entries."""
     covariance = mirrored_covariance(basis)
     covariance[np.diag_indices(len(covariance))] += 1e-12  # rounding may take a tiny eigenvalue below zero
