@@ -275,7 +275,7 @@ def test_nothing_private_is_left_in_the_estimator(corpus):
     assert model.beta_ == 1 / 30
     pickled = pickle.dumps(model)
     tokens = corpus.words[:8]
-    for secret in (b"secret-user", b"RoundEngine", b"Rounds", b"Key", tokens.tobytes(), tokens.astype("i8").tobytes()):
+    for secret in (b"secret-user", b"ThreadUnits", b"Rounds", b"Key", tokens.tobytes(), tokens.astype("i8").tobytes()):
         assert secret not in pickled
     restored = pickle.loads(pickled)
     np.testing.assert_array_equal(restored.components_, model.components_)

@@ -9,7 +9,7 @@ from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
 from discreet.corpus import Corpus, lda_corpus
-from discreet.engines.threads.units import RoundEngine
+from discreet.engines.threads.units import ThreadUnits
 from discreet.kernels.sums.counts import padded
 from discreet.kernels.sweeps.slots import BITS_SIZE, SLOTS_SIZE, aligned
 from discreet.kernels.sweeps.starts import first_topics, running_sums, topics_by_word
@@ -108,27 +108,20 @@ def test_the_law_of_topics_by_word():
 # --- a round is the sum of its units ----------------------------------------------------------------------------------
 
 
-def engine_of(corpus: Corpus, groups=None, n_threads: int = 1) -> RoundEngine:
-    return RoundEngine(corpus, groups, 5, Key.from_seed(1), max_tokens=10_000, n_threads=n_threads)
+def engine_of(corpus: Corpus, groups=None, n_threads: int = 1) -> ThreadUnits:
+    return ThreadUnits(corpus, groups, 5, Key.from_seed(1), max_tokens=10_000, n_threads=n_threads)
 
 
-def one_round(engine: RoundEngine, included: np.ndarray, number: int = 1) -> np.ndarray:
-    rng, width = np.random.default_rng(2), engine.width
-
-    def flat(values):
-        table = aligned(engine.n_words * width, np.float32)
-        table.reshape(-1, width)[:, :5] = values
-        return table
-
-    shape = (engine.n_words, 5)
+def one_round(engine: ThreadUnits, included: np.ndarray, number: int = 1) -> np.ndarray:
+    weights = np.random.default_rng(2).gamma(0.5, 1.0, (engine.n_words, 5))
     return engine.residuals(
         number,
-        included,
-        flat(rng.gamma(0.5, 1.0, shape)),
+        np.where(included, 2**32, 0),
+        weights,
         np.full(5, 0.1),
         n_sweeps=2,
-        cell_weights=flat(np.full(shape, 100.0)),
-        background=flat(np.full(shape, 0.1)),
+        cell_weights=100.0,
+        background=0.1,
         clip=300.0,
     )
 

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from discreet._errors import WouldLeak
 from discreet._random import Key
-from discreet.engines.threads.sweeps import MAX_TOPICS
+from discreet.engines.interface import MAX_TOPICS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import EPSILON, PRIOR
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger

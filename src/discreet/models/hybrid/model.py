@@ -14,7 +14,9 @@ from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.sweeps import MAX_TOPICS, ThreadEngine
+from discreet.engines import open_sweeps
+from discreet.engines.interface import MAX_TOPICS, SweepEngine
+from discreet.kernels.sums.counts import topic_totals
 from discreet.mechanisms.release import release_sum
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import EPSILON, PRIOR
@@ -190,7 +192,7 @@ class HybridLDA(TopicModel):
         if checkpoint is not None and checkpoint.spent:
             key = key.renewed(len(checkpoint.charges))
             ledger = reopened(ledger, checkpoint)
-        engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)
+        engine = open_sweeps(corpus, self.n_topics, key, n_threads=self.n_threads)
         payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn
         training = _Training(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)
         self.history_, conditions = run_sweeps(
@@ -265,7 +267,7 @@ class _Training:
         self,
         model: HybridLDA,
         plan: HybridPlan,
-        engine: ThreadEngine,
+        engine: SweepEngine,
         payment: HybridPayment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
@@ -276,8 +278,6 @@ class _Training:
         self.n_releases = 0
         self.last: list[IntArray] = []
         self.clip = plan.clip(self.beta)
-        self.weights = engine.new_weights()
-        self.table = np.zeros((engine.n_words, engine.width))
         if saved:
             self.last = list(saved["last"])
             engine.restore(saved)
@@ -291,7 +291,7 @@ class _Training:
     def _release(self) -> IntArray:
         """The exact counts of now with fresh noise, word × topic."""
         engine = self.engine
-        exact = engine.count().reshape(engine.n_words, engine.width)[:, : engine.n_topics].astype(np.int64)  # [exact]
+        exact = engine.count().astype(np.int64)  # [exact]
         self.n_releases += 1
         number = self.n_releases
         event = self.plan.laplace
@@ -304,13 +304,12 @@ class _Training:
     def sweep(self, number: int) -> Measures:
         """Release, clamp, draw every topic anew under what was released."""
         self.payment.open_round(number, self._state)
-        engine, k = self.engine, self.engine.n_topics
-        np.clip(self._release(), 0.0, self.clip, out=self.table[:, :k])  # [clamp] weights lie in [β, C + β]
-        totals = engine.totals(self.table.ravel()) + engine.n_words * self.beta
+        table = np.clip(self._release(), 0.0, self.clip)  # [clamp] weights lie in [β, C + β]
+        totals = topic_totals(table) + self.engine.n_words * self.beta
         scale = totals.min() / totals  # [divisor] of what was released, and the same for every word
-        engine.fill_weights(self.weights, self.table.ravel(), np.array([self.beta]), scale)
         self.payment.draws.draw(event=self.plan.draw)  # [paid-draw]
-        engine.sweep_exact(self.weights, self.alpha, number)  # [frozen] each draw reads its own word and no other
+        # [frozen] each draw reads its own word and no other
+        self.engine.sweep_exact(table, self.alpha, number, prior=self.beta, scale=scale)
         return {}
 
     def topics(self) -> FloatArray:

@@ -10,8 +10,8 @@ from typing import Any, Self
 from sklearn.utils._param_validation import Interval
 
 from discreet._types import FloatArray
-from discreet.engines.threads.sweeps import MAX_TOPICS
-from discreet.engines.threads.units import LARGEST_UNIT, MOST_SWEEPS, RoundEngine
+from discreet.engines import open_units
+from discreet.engines.interface import LARGEST_UNIT, MAX_TOPICS, MOST_SWEEPS
 from discreet.evaluation.usefulness import Usefulness
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
@@ -166,7 +166,7 @@ class PrivateLDA(TopicModel):
         fit = UnitFit(self, corpus, groups)
         plan = self._plan(corpus.n_words, fit.before)
         fit.resume(plan.entries, **({} if prior is None else {"word_prior": prior.tolist()}))
-        engine = RoundEngine(
+        engine = open_units(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before noise is drawn

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet._random import Purpose
-from discreet._types import AnyArray, Float32Array, FloatArray, IntArray
-from discreet.engines.threads.units import RoundEngine
+from discreet._types import AnyArray, FloatArray, IntArray
+from discreet.engines.interface import UnitEngine
 from discreet.evaluation.usefulness import Setting, judge
-from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import release_sum
 from discreet.models.private import shrink
 from discreet.models.private.plan import SIZES, Plan
@@ -61,7 +60,7 @@ class Rounds:
         self,
         model: PrivateLDA,
         plan: Plan,
-        engine: RoundEngine,
+        engine: UnitEngine,
         payment: Payment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
@@ -127,8 +126,7 @@ class Rounds:
         """How many units there are, and how large: each unit counts once, in the bin of its norm."""
         event = self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
-        bins = self.engine.size_bins(SIZES)
-        noisy = self._release(np.bincount(bins, minlength=SIZES).astype(np.int64) * step, event) / step
+        noisy = self._release(self.engine.size_histogram(SIZES) * step, event) / step
         deviation = event.scale / step
         kept = np.where(noisy > 3 * deviation, noisy, 0.0)  # bins that stand above the noise
         if not kept.sum() > 0:
@@ -141,7 +139,7 @@ class Rounds:
         """The share of each word, from all units, clipped like any contribution."""
         engine, event = self.engine, self.plan.frequencies
         grid = self.clip / event.sensitivity
-        cells = engine.word_counts(np.full(engine.n_words, 1 / grid, np.float32), event.sensitivity)  # [words]
+        cells = engine.word_counts(np.full(engine.n_words, 1 / grid), event.sensitivity)  # [words]
         noisy = self._release(cells, event).astype(np.float64) * grid
         deviation = event.scale * grid
         self.frequencies = shrink.frequencies(noisy, deviation)
@@ -167,16 +165,15 @@ class Rounds:
         grid = self.clip / event.sensitivity
         exact = engine.residuals(
             number,
-            engine.coins(number, self.plan.threshold),
-            self._flat(self._weights()),
+            self.plan.threshold,
+            self._weights(),
             self.alpha,
             n_sweeps=model.n_sweeps,
-            cell_weights=self._flat(self.cell_weights / grid),
-            background=self._flat(background),
+            cell_weights=self.cell_weights / grid,
+            background=background,
             clip=event.sensitivity,  # [clip] what was charged
         )
-        cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
-        noisy = self._release(cells, event).reshape(engine.n_words, model.n_topics)
+        noisy = self._release(exact.ravel(), event).reshape(exact.shape)
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)
@@ -199,12 +196,6 @@ class Rounds:
 
     def _step(self, number: int) -> float:
         return float(number**-STEP)
-
-    def _flat(self, table: FloatArray) -> Float32Array:
-        """As kernels want it: float32, flat, zero beyond the last topic."""
-        flat = aligned(self.engine.n_words * self.engine.width, np.float32)
-        flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics] = table
-        return flat
 
     def _weigh_cells(self) -> FloatArray:
         """By word and by share of the topic; one factor keeps the usual norm of a contribution where it was."""

@@ -14,8 +14,8 @@ from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.moments import MomentEngine
-from discreet.engines.threads.units import LARGEST_UNIT
+from discreet.engines import open_moments
+from discreet.engines.interface import LARGEST_UNIT
 from discreet.models.base import TopicModel, check_sizes, numbers
 from discreet.models.bounds import DELTA, EPSILON, PRIOR
 from discreet.models.spectral.exact import Whitened, exact_moments
@@ -214,7 +214,7 @@ class SpectralLDA(TopicModel):
         if self.ledger is not None:
             raise InputError("epsilon=None adds no noise, so there is nothing to charge. Give epsilon, or no ledger.")
         check_sizes(corpus, self.n_topics)
-        engine = MomentEngine(corpus, n_threads=self.n_threads)
+        engine = open_moments(corpus, n_threads=self.n_threads)
         found = exact_moments(engine, self.n_topics, self.alpha0, self.word_power)
         engine.close()
         self.eigenvalues_ = found.whitening.values
@@ -227,7 +227,7 @@ class SpectralLDA(TopicModel):
         fit = UnitFit(self, corpus, groups)
         check_words(corpus.n_words)
         plan = self._plan(corpus.n_words, fit.before)
-        engine = MomentEngine(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
+        engine = open_moments(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
         reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
         training = PrivateMoments(engine, plan, reservation, fit.key)
         found = training.run(self.n_topics, self.alpha0, self.word_power, self.clip)

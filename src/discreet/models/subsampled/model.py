@@ -11,9 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.kept import KeptTopicsEngine
-from discreet.engines.threads.sweeps import MAX_TOPICS
-from discreet.engines.threads.units import LARGEST_UNIT, MOST_SWEEPS
+from discreet.engines import open_kept_units
+from discreet.engines.interface import LARGEST_UNIT, MAX_TOPICS, MOST_SWEEPS
 from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
 from discreet.models.bounds import CLIP, DELTA, EPSILON, PRIOR, RATE
 from discreet.models.subsampled.rounds import Plan, Rounds
@@ -238,7 +237,7 @@ class SubsampledLDA(TopicModel):
         fit = UnitFit(self, corpus, groups)
         plan = self._plan(corpus.n_words, fit.before)
         fit.resume(plan.entries, public=None if judged is None else fingerprint(judged, None))
-        engine = KeptTopicsEngine(
+        engine = open_kept_units(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too

@@ -11,12 +11,11 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Purpose
-from discreet._types import AnyArray, BoolArray, FloatArray, IntArray
+from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.engines.interface import KeptUnitEngine, Threshold
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.usefulness import Setting, judge
-from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import release_sum
 from discreet.models.private.plan import FINEST, SCALE, STEPS
 from discreet.models.subsampled.rules import Converged, frequent_cells
@@ -78,7 +77,7 @@ class Rounds:
         self,
         model: SubsampledLDA,
         plan: Plan,
-        engine: KeptTopicsEngine,
+        engine: KeptUnitEngine,
         payment: Payment,
         alpha: FloatArray,
         public: Corpus | None,
@@ -94,7 +93,6 @@ class Rounds:
         seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
         start = np.random.Generator(np.random.PCG64(seed.tolist())).gamma(4.0, 0.25, self.counts.shape)
         self.topics = start / start.sum(axis=0)
-        self.weights = aligned(engine.n_words * engine.width, np.float32)
         self.converged = False
         self._rule = None if model.tolerance is None else Converged(model.tolerance, model.patience)
         if saved:
@@ -115,19 +113,16 @@ class Rounds:
         """Sample, sweep, release, average."""
         self.payment.open_round(number, self._state)
         model, engine = self.model, self.engine
-        table = self.weights.reshape(engine.n_words, engine.width)
-        table[:, : model.n_topics] = self.topics * engine.n_words
         exact = engine.contributions(
             number,
-            self.included(number),
-            self.weights,
+            self.threshold(number),
+            self.topics * engine.n_words,
             self.alpha,
             n_sweeps=model.n_sweeps,
-            word_weights=np.full(engine.n_words, 1 / self.grid, np.float32),
+            word_weights=np.full(engine.n_words, 1 / self.grid),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )
-        cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
-        self._average(self._release(cells).reshape(self.counts.shape), number)
+        self._average(self._release(exact.ravel()).reshape(exact.shape), number)
         positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
         self.topics = positive / positive.sum(axis=0)
         return self._judge()
@@ -145,13 +140,13 @@ class Rounds:
         self.counts = (1 - step) * self.counts + step * scale * noisy
         self.variance = (1 - step) ** 2 * self.variance + (step * scale * self.plan.event.scale) ** 2
 
-    def included(self, number: int) -> BoolArray:
-        """Who takes part: each unit by its own coin, at the rate of all, or at one of its own below it (Eq. 10)."""
+    def threshold(self, number: int) -> Threshold:
+        """Who takes part: each unit at the rate of all, or at one of its own below it (Eq. 10)."""
         model, engine, largest = self.model, self.engine, self.plan.threshold
         if not model.adaptive or number == 1:  # before the first release no word is frequent
-            return engine.coins(number, largest if not model.adaptive else math.ceil(model.sampling_rate * 2**32))
+            return math.ceil(model.sampling_rate * 2**32) if model.adaptive else largest
         own = engine.shares(frequent_cells(self.counts, model.frequent_share))  # [own] its tokens and the released
-        return engine.coins(number, np.minimum(np.ceil(own * largest), largest).astype(np.int64))  # [rate]
+        return np.minimum(np.ceil(own * largest), largest).astype(np.int64)  # [rate]
 
     def _judge(self) -> Measures:
         """Eq. 9 on public documents: post-processing."""

@@ -1,6 +1,6 @@
 """The rounds of VariationalLDA: λ, the parameters of the topics' Dirichlets, moves towards what each round says of it.
 
-Three forms, all over ``engines/threads/variational.py``: our own rounds, which are PrivateLDA's with another local
+Three forms, all over a ``VariationalUnitEngine``: our own rounds, which are PrivateLDA's with another local
 step; the published ones; and exact ones, which promise nothing.
 """
 
@@ -15,9 +15,8 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet._types import AnyArray, FloatArray
-from discreet.engines.threads.variational import VariationalEngine
-from discreet.kernels.sweeps.slots import aligned
+from discreet._types import FloatArray
+from discreet.engines.interface import VariationalUnitEngine
 from discreet.mechanisms.release import release_sum
 from discreet.models.private.plan import FINEST, SCALE, STEPS
 from discreet.models.private.rounds import Rounds
@@ -65,18 +64,9 @@ class VariationalRounds(Rounds):
 class _Updates:
     """Hoffman, Blei and Bach's: λ ← (1 − ρ)·λ + ρ·(β + the expected counts of the corpus, judged by this round's)."""
 
-    def __init__(self, model: VariationalLDA, engine: VariationalEngine, alpha: FloatArray) -> None:
+    def __init__(self, model: VariationalLDA, engine: VariationalUnitEngine, alpha: FloatArray) -> None:
         self.model, self.engine, self.alpha = model, engine, alpha
         self.lam = first_lambda(engine.key, engine.n_words, model.n_topics)
-
-    def _wide(self, table: FloatArray | float, dtype: type) -> AnyArray:
-        """As kernels want it: flat, zero beyond the last topic."""
-        flat = aligned(self.engine.n_words * self.engine.width, dtype)
-        flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics] = table
-        return flat
-
-    def _narrow(self, flat: AnyArray) -> AnyArray:
-        return flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics]
 
     def _update(self, counts: FloatArray, step: float) -> Measures:
         self.lam = (1 - step) * self.lam + step * (self.model.beta + counts)
@@ -93,13 +83,12 @@ class ExactRounds(_Updates):
     def round(self, number: int) -> Measures:
         engine, model = self.engine, self.model
         threshold = math.ceil(model.sampling_rate * 2**32)
-        included = engine.coins(number, threshold)
-        if not included.any():
+        weights = expected_topics(self.lam) * engine.n_words
+        sums, n_included = engine.expected(number, threshold, weights, self.alpha, n_steps=model.n_sweeps)
+        if not n_included:
             return {}
-        weights = self._wide(expected_topics(self.lam) * engine.n_words, np.float64)
-        sums = engine.expected(included, weights, self.alpha, n_steps=model.n_sweeps)
         step = 1.0 if threshold == 2**32 else step_size(model, number)
-        return self._update(self._narrow(sums) * (engine.n_units / included.sum()), step)
+        return self._update(sums * (engine.n_units / n_included), step)
 
 
 @dataclass(frozen=True)
@@ -152,7 +141,7 @@ class PublishedRounds(_Updates):
         self,
         model: VariationalLDA,
         plan: PublishedPlan,
-        engine: VariationalEngine,
+        engine: VariationalUnitEngine,
         reservation: Reservation,
         alpha: FloatArray,
     ) -> None:
@@ -171,16 +160,16 @@ class PublishedRounds(_Updates):
         engine, event = self.engine, self.plan.event
         exact = engine.residuals(
             number,
-            engine.coins(number, self.plan.threshold),
-            self._wide(expected_topics(self.lam) * engine.n_words, np.float32),
+            self.plan.threshold,
+            expected_topics(self.lam) * engine.n_words,
             self.alpha,
             n_sweeps=self.model.n_sweeps,
-            cell_weights=self._wide(1 / self.grid, np.float32),
-            background=self._wide(0.0, np.float32),
+            cell_weights=1 / self.grid,
+            background=0.0,
             clip=event.sensitivity,  # [clip] what was charged
         )
         noisy = release_sum(
-            self._narrow(exact).ravel(),
+            exact.ravel(),
             event,
             self.reservation,
             key=engine.key,
