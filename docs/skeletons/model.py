@@ -11,48 +11,31 @@ is no advice. Rounding is not privacy: one document more can still move a count 
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import field
 from typing import Any, Self
-
-import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from discreet._random import Key
 from discreet.engines import open_sweeps
-from discreet.engines.interface import MAX_TOPICS
-from discreet.models.base import TopicModel
-from discreet.models.lda import broadcast_alpha, check_sizes
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
+from discreet.models.estimator import Seeded, estimator
 from discreet.privacy import SEEDED, Guarantee
 from discreet.training.loop import Measures, run_sweeps
 
 ROUNDED = "counts are rounded, not noised, so one document more can still be seen"
 
 
-class CoarseLDA(TopicModel):
+@estimator  # the fields below are the parameters: what they may be, and their defaults
+class CoarseLDA(Seeded, TopicModel):
     """LDA by frozen sweeps on rounded counts. See ``LDA`` for the other parameters."""
 
     method = "coarse"
 
-    _parameter_constraints = {  # checked when fit is called: __init__ only stores
-        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "alpha": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "grid": [Interval(Integral, 1, None, closed="left")],
-        "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-    }
-
-    def __init__(
-        self, n_topics=10, *, alpha=0.1, beta=0.01, grid=2, n_sweeps=100, n_threads=None, random_state=None
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha = alpha
-        self.beta = beta
-        self.grid = grid
-        self.n_sweeps = n_sweeps
-        self.n_threads = n_threads
-        self.random_state = random_state
+    n_topics: Topics = field(default=10, kw_only=False)
+    alpha: Alpha = 0.1
+    beta: Prior = 0.01
+    grid: AtLeastOne = 2
+    n_sweeps: Sweeps = 100
 
     def fit(self, X: Any, y: Any = None) -> Self:
         self._check_parameters()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet._catalogue import MODELS
+
 if TYPE_CHECKING:
     from discreet._errors import BudgetExceeded as BudgetExceeded
     from discreet._errors import DataNotFound as DataNotFound
@@ -34,34 +36,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = [
-    "LDA",
-    "Budget",
-    "BudgetExceeded",
-    "BudgetFile",
-    "Corpus",
-    "DataNotFound",
-    "DiscreetError",
-    "Guarantee",
-    "HybridLDA",
-    "InherentPrivacyMonitor",
-    "InputError",
-    "LaplaceLDA",
-    "Ledger",
-    "PrivateLDA",
-    "PrivateVectorizer",
-    "Release",
-    "ReleaseError",
-    "SpectralLDA",
-    "SubsampledLDA",
-    "VariationalLDA",
-    "WouldLeak",
-    "datasets",
-    "read",
-]
-
 _HOMES = {
-    "LDA": "discreet.models.lda",
     "Budget": "discreet.privacy",
     "BudgetExceeded": "discreet._errors",
     "BudgetFile": "discreet.privacy.budget",
@@ -69,21 +44,19 @@ _HOMES = {
     "DataNotFound": "discreet._errors",
     "DiscreetError": "discreet._errors",
     "Guarantee": "discreet.privacy",
-    "HybridLDA": "discreet.models.hybrid.model",
     "InherentPrivacyMonitor": "discreet.models.monitor",
     "InputError": "discreet._errors",
-    "LaplaceLDA": "discreet.models.laplace",
     "Ledger": "discreet.privacy",
-    "PrivateLDA": "discreet.models.private.model",
     "PrivateVectorizer": "discreet.models.vectorizer",
     "Release": "discreet.release.release",
     "ReleaseError": "discreet._errors",
-    "SpectralLDA": "discreet.models.spectral.model",
-    "SubsampledLDA": "discreet.models.subsampled.model",
-    "VariationalLDA": "discreet.models.variational.model",
     "WouldLeak": "discreet._errors",
+    "datasets": "discreet.corpus.datasets",
     "read": "discreet.corpus",
+    **{model.name: model.home for model in MODELS},
 }
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -93,14 +66,11 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value = version("discreet")
-    elif name == "datasets":
-        from importlib import import_module
-
-        value = import_module("discreet.corpus.datasets")
     elif name in _HOMES:
         from importlib import import_module
 
-        value = getattr(import_module(_HOMES[name]), name)
+        home = import_module(_HOMES[name])
+        value = getattr(home, name, home)  # a module that is public itself has no such name
     else:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     globals()[name] = value

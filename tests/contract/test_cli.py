@@ -308,13 +308,15 @@ def test_counted_words_that_were_chosen_by_looking_are_refused(
 
 def test_every_method_of_the_table_is_an_estimator() -> None:
     """Rows name parameters that exist, and options that fit knows."""
-    from discreet.cli.methods import METHODS, PARAMETERS, make_model
+    from discreet._catalogue import METHODS
+    from discreet.cli.methods import PARAMETERS, Chosen, make_model
 
-    for name, row in ((name, row) for name, method in METHODS.items() for row in method.rows):
-        assert set(row.options) <= {*PARAMETERS, "budget"}, name
-        model = make_model(row, 3, dict.fromkeys(PARAMETERS, 1))
+    for chosen in (Chosen(model, form) for model in METHODS.values() for form in model.forms):
+        assert set(chosen.options) <= {*PARAMETERS, "budget"}, chosen.called
+        model = make_model(chosen, 3, dict.fromkeys(PARAMETERS, 1))
+        assert type(model).__name__ == chosen.model.name
         assert model.get_params()["n_topics"] == 3
-        for option in set(row.options) & set(PARAMETERS):
+        for option in set(chosen.options) & set(PARAMETERS):
             assert model.get_params()[PARAMETERS[option]] == 1, option
 
 
@@ -360,7 +362,9 @@ def test_adaptive_rates(here: Path, run: Run) -> None:
 @pytest.mark.parametrize("configuration", [1, 2, 3, 4])
 def test_configurations_of_spectral_are_claims(here: Path, run: Run, configuration: int) -> None:
     words(here)
-    ran = run(*PRIVATE, *WORDS, "--method", "spectral", "--configuration", configuration, "--group", "who")
+    ran = run(
+        *PRIVATE, *WORDS, "--method", "spectral", "--as-published", "--configuration", configuration, "--group", "who"
+    )
     assert ran.code == 0, ran.err
     release = Release.load(here / "new")
     assert (release.guarantee.basis, release.guarantee.unit) == ("claimed", "document")
@@ -964,7 +968,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "private as published": (
         words,
         (*PRIVATE, *WORDS, "--as-published"),
-        "private takes no --as-published. Leave it out. It goes with --method subsampled or hybrid or laplace",
+        "private takes no --as-published. Leave it out. It goes with --method subsampled or spectral or hybrid",
     ),
     "lda as published": (nothing, (*FIT, "texts.jsonl", "--as-published"), "lda takes no --as-published"),
     "adaptive private": (
@@ -999,13 +1003,23 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     ),
     "budget of a configuration": (
         words,
-        (*PRIVATE, *WORDS, "--method", "spectral", "--configuration", "2", "--budget", "users.budget"),
-        "spectral --configuration takes no --budget: its epsilon is only claimed",
+        (
+            *PRIVATE,
+            *WORDS,
+            "--method",
+            "spectral",
+            "--as-published",
+            "--configuration",
+            "2",
+            "--budget",
+            "users.budget",
+        ),
+        "spectral --as-published takes no --budget: its epsilon is only claimed",
     ),
     "configuration without epsilon": (
         words,
-        (*PRIVATE[:-2], *WORDS, "--method", "spectral", "--configuration", "2"),
-        "'spectral --configuration' needs --epsilon",
+        (*PRIVATE[:-2], *WORDS, "--method", "spectral", "--as-published", "--configuration", "2"),
+        "'spectral --as-published' needs --epsilon",
     ),
     "configuration of another method": (
         words,

@@ -42,6 +42,7 @@ def loaded(path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(spec.name, module)  # dataclasses look up the module of a class
     spec.loader.exec_module(module)
     return module
 

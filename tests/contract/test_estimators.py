@@ -9,6 +9,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import LDA, Corpus, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet._catalogue import MODELS
 
 COUNTS = Corpus.from_counts
 
@@ -72,10 +73,17 @@ ESTIMATORS = {
     "VariationalLDA": RoundedVariationalLDA(2, n_rounds=3, **ONE),
     "VariationalLDA with noise": RoundedVariationalLDA(2, epsilon=2.0, n_rounds=2, **ONE),
     "SpectralLDA": RoundedSpectralLDA(1, **ONE),
+    "SpectralLDA with noise": RoundedSpectralLDA(1, epsilon=2.0, **ONE),
+    "SpectralLDA, configuration 1": RoundedSpectralLDA(1, epsilon=2.0, configuration=1, **ONE),
+    "SpectralLDA as published": RoundedSpectralLDA(1, epsilon=2.0, configuration=2, as_published=True, **ONE),
 }
 
 
-@pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful", "ignore:delta=")
+NOISY = ("these topics are unlikely to be useful", "delta=", "0 of 1 topics stand clear", "the private lower bound of")
+"""What models warn of on tables of a few rows; tested elsewhere."""
+
+
+@pytest.mark.filterwarnings(*(f"ignore:{text}" for text in NOISY))
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_scikit_learn_contract(name):
     estimator = ESTIMATORS[name]
@@ -83,6 +91,43 @@ def test_scikit_learn_contract(name):
     assert len(found) > 40
     skipped = {check["check_name"] for check in found if check["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}  # scikit-learn skips it unless SCIPY_ARRAY_API is set
+
+
+def test_every_model_of_the_catalogue_is_here():
+    """In every form that it has."""
+    found = {(name(one), *form(one)) for one in ESTIMATORS.values()}
+    wanted = set()
+    for model in MODELS:
+        if model.sound is not None:
+            wanted.add((model.name, False, "epsilon" in model.sound.needs))
+        if model.as_published is not None:
+            wanted.add((model.name, True, True))
+        if model.without_epsilon is not None:
+            wanted.add((model.name, False, False))
+    assert wanted <= found
+
+
+def name(one):
+    return type(one).__name__.removeprefix("Rounded")
+
+
+def form(one):
+    """Whether it is the published form, and whether it adds noise."""
+    given = one.get_params()
+    noise = [given.get(part) for part in ("epsilon", "epsilon_laplace", "epsilon_inherent")]
+    return given.get("as_published", False), any(part is not None for part in noise)
+
+
+@pytest.mark.filterwarnings(*(f"ignore:{text}" for text in NOISY))
+@pytest.mark.parametrize("model", {model.name: model for model in MODELS}.values(), ids=lambda model: model.name)
+def test_the_catalogue_says_whom_a_model_protects(model):
+    counts = np.random.default_rng(0).poisson(2.0, (30, 12))
+    sound = [one for one in ESTIMATORS.values() if (name(one), form(one)[0]) == (model.name, False)]
+    private = [one for one in sound if form(one)[1]]
+    if not private:
+        assert model.unit == "none"
+    for one in private:
+        assert one.fit(counts).guarantee_.unit == model.unit
 
 
 def test_rounding_is_the_only_difference():

@@ -48,7 +48,7 @@ def texts() -> list[str]:
 
 
 def selected() -> PrivateVectorizer:
-    return PrivateVectorizer(epsilon=20.0, max_tokens_per_unit=20, random_state=7).fit(texts())
+    return PrivateVectorizer(epsilon=20.0, max_words_per_unit=20, random_state=7).fit(texts())
 
 
 MODELS: dict[str, Callable[[], Any]] = {
@@ -82,19 +82,21 @@ MODELS: dict[str, Callable[[], Any]] = {
     "variational": lambda: VariationalLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),
     "variational, users": lambda: VariationalLDA(3, epsilon=20.0, n_rounds=6, **SEED).fit(corpus(), groups=USERS),
     "variational, without epsilon": lambda: VariationalLDA(3, n_rounds=6, **SEED).fit(corpus()),
-    "variational, published": lambda: VariationalLDA.published(
+    "variational, published": lambda: VariationalLDA.paper_settings(
         n_topics=3, n_units=400, n_rounds=6, max_tokens=50, clip=5.0, **SEED
     ).fit(corpus()),
     "spectral": lambda: SpectralLDA(3, **SEED).fit(corpus()),
     "spectral, private": lambda: SpectralLDA(3, epsilon=60.0, **SEED).fit(corpus()),
     "spectral, simultaneous": lambda: SpectralLDA(3, decomposition="simultaneous", **SEED).fit(corpus()),
     **{
-        f"spectral, configuration {c}": lambda c=c: SpectralLDA(3, epsilon=1e5, configuration=c, **SEED).fit(corpus())
+        f"spectral, configuration {c}": lambda c=c: SpectralLDA(
+            3, epsilon=1e5, configuration=c, as_published=True, **SEED
+        ).fit(corpus())
         for c in (1, 2, 3, 4)
     },
-    "spectral, proven configuration": lambda: SpectralLDA(
-        3, epsilon=1e4, configuration=1, constants="right", **SEED
-    ).fit(corpus(lengths="fixed")),
+    "spectral, proven configuration": lambda: SpectralLDA(3, epsilon=1e4, configuration=1, **SEED).fit(
+        corpus(lengths="fixed")
+    ),
 }
 ROUNDED = ("lda, learnt priors", "variational", "spectral")
 """Names that start so: their numbers depend on logarithms or BLAS."""

@@ -54,7 +54,7 @@ FORMS: dict[str, tuple[type, dict[str, Any]]] = {
     "SubsampledLDA as published": (SubsampledLDA, {**ROUNDS, "epsilon": 2.0, "as_published": True}),
     "VariationalLDA": (VariationalLDA, ROUNDS),
     "VariationalLDA, private": (VariationalLDA, {**ROUNDS, "epsilon": 2.0}),
-    "VariationalLDA, plain": (VariationalLDA, {**ROUNDS, "plain": True, "clip": 5.0, "noise_multiplier": 1.0}),
+    "VariationalLDA, plain": (VariationalLDA, {**ROUNDS, "as_published": True, "clip": 5.0, "noise_multiplier": 1.0}),
     "SpectralLDA": (SpectralLDA, {}),
     "SpectralLDA, private": (SpectralLDA, {"epsilon": 4.0}),
 }

@@ -39,7 +39,7 @@ def fit(
         patch.object(spectral, "PrivateMoments", training),
         patch.object(ThreadMoments, "triples", triples),
     ):
-        run.train(SpectralLDA(N_TOPICS, epsilon=70.0, clip=clip, n_threads=1, random_state=5), corpus)
+        run.train(SpectralLDA(N_TOPICS, epsilon=70.0, clip_factor=clip, n_threads=1, random_state=5), corpus)
     return run
 
 

@@ -268,7 +268,7 @@ def fit(corpus, answers=None, training=ReplacedMoments, alpha0=0.6):
         patch.object(spectral_replaced, "release_sum", recorded(run, answers)),
         patch.object(spectral_replaced, "ReplacedMoments", Watched),
     ):
-        options = {"configuration": 1, "constants": "right", "epsilon": 70.0, "random_state": 5, "n_threads": 1}
+        options = {"configuration": 1, "epsilon": 70.0, "random_state": 5, "n_threads": 1}
         run.train(SpectralLDA(N_TOPICS, alpha0=alpha0, **options), corpus)
     return run
 
@@ -315,7 +315,7 @@ def test_the_papers_constants_are_caught():
 
 def third_cells(texts, alpha0):
     """What of M̂₃ gets noise, seen through the first three of four words."""
-    model = SpectralLDA(3, alpha0=alpha0, epsilon=1.0, configuration=1, constants="right")
+    model = SpectralLDA(3, alpha0=alpha0, epsilon=1.0, configuration=1)
     plan = ReplacePlan.make(model, 4)
     ledger = Ledger(relation="replace")
     run = ReplacedMoments(LdaMoments(corpus_of(texts, 4), alpha0), plan, ledger, Key.from_seed(1))

@@ -36,13 +36,13 @@ from discreet.models.variational.model import VariationalLDA
 from discreet.models.variational.rounds import PublishedRounds, VariationalRounds
 from discreet.privacy import Unit
 
-OURS: dict[str, Any] = {"plain": False}
-PLAIN: dict[str, Any] = {"plain": True}
+OURS: dict[str, Any] = {"as_published": False}
+PUBLISHED: dict[str, Any] = {"as_published": True}
 
 
-def before(plain: bool) -> int:
+def before(as_published: bool) -> int:
     """Releases ahead of the rounds."""
-    return 0 if plain else 2
+    return 0 if as_published else 2
 
 
 def fit(
@@ -50,32 +50,32 @@ def fit(
     answers: list[np.ndarray] | None = None,
     training: type | None = None,
     *,
-    plain: bool,
+    as_published: bool,
     sampling_rate: float = 0.5,
 ) -> Run:
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
-    release, name = recorded(run, answers), "PublishedRounds" if plain else "VariationalRounds"
+    release, name = recorded(run, answers), "PublishedRounds" if as_published else "VariationalRounds"
     with (
         patch.object(private_rounds, "release_sum", release),
         patch.object(variational_rounds, "release_sum", release),
         patch.object(variational, name, training or getattr(variational, name)),
         watched(run, ThreadVariationalUnits, "residuals"),
     ):
-        run.train(VariationalLDA(N_TOPICS, plain=plain, sampling_rate=sampling_rate, **SHORT), corpus)
+        run.train(VariationalLDA(N_TOPICS, as_published=as_published, sampling_rate=sampling_rate, **SHORT), corpus)
     return run
 
 
 def compared(
-    level: str, training: type | None = None, *, plain: bool, sampling_rate: float = 0.5
+    level: str, training: type | None = None, *, as_published: bool, sampling_rate: float = 0.5
 ) -> tuple[Run, Run, set[str]]:
     d, d1, unit, words = people(level)
-    with_unit = fit(d, None, training, plain=plain, sampling_rate=sampling_rate)
-    without = fit(d1, with_unit.noisy, training, plain=plain, sampling_rate=sampling_rate)
-    return with_unit, without, faults_of_rounds(with_unit, without, unit=unit, words=words, before=before(plain))
+    with_unit = fit(d, None, training, as_published=as_published, sampling_rate=sampling_rate)
+    without = fit(d1, with_unit.noisy, training, as_published=as_published, sampling_rate=sampling_rate)
+    return with_unit, without, faults_of_rounds(with_unit, without, unit=unit, words=words, before=before(as_published))
 
 
-forms = pytest.mark.parametrize("form", [OURS, PLAIN], ids=["ours", "plain"])
+forms = pytest.mark.parametrize("form", [OURS, PUBLISHED], ids=["ours", "published"])
 
 
 @forms
@@ -164,7 +164,7 @@ class ExactEnd(PublishedRounds):
         return super().final_table() ** (1 + 1 / self.engine.n_units)
 
 
-BROKEN = [(RealisedBatch, OURS), (PublishedBatch, PLAIN)]
+BROKEN = [(RealisedBatch, OURS), (PublishedBatch, PUBLISHED)]
 
 
 @levels
@@ -175,4 +175,4 @@ def test_a_divisor_from_the_batch_is_caught(level, training, form):
 
 @levels
 def test_a_model_that_reads_the_corpus_is_caught(level):
-    assert compared(level, ExactEnd, **PLAIN)[2] == {"the model reads private data"}
+    assert compared(level, ExactEnd, **PUBLISHED)[2] == {"the model reads private data"}

@@ -5,7 +5,7 @@ proof (``mechanisms/vocabulary.proof.md``) then asks that
 
 * in each round the exact weights over the words of D differ by the unit's own weights, of ℓ₂ norm within the charged
   sensitivity, on at most Δ₀ words, all of them its own;
-* a word that only the unit has gets no more than the weight 1 a round (1/√t in the plain method);
+* a word that only the unit has gets no more than the weight 1 a round (1/√t in a single round);
 * the same is charged, each noise is used once, and the same words of D leave in the same rounds with the same weights.
 
 Both directions are the same comparison. Broken copies are caught by it.
@@ -102,9 +102,11 @@ def people(users: bool) -> tuple[list[list[int]], list[int], list[list[int]], se
     return texts, units, more, {w for text in more for w in text}
 
 
-def compared(users: bool, method: str, epsilon: float = 3.0, split: bool = False) -> tuple[Run, Run, Plan, set[str]]:
+def compared(
+    users: bool, rerouting: bool, epsilon: float = 3.0, split: bool = False
+) -> tuple[Run, Run, Plan, set[str]]:
     texts, units, more, mine = people(users)
-    plan = Plan.make(Budget(epsilon, 1e-6), method=method, max_words=CAP)
+    plan = Plan.make(Budget(epsilon, 1e-6), rerouting=rerouting, max_words=CAP)
     number = max(units) + 1
     theirs = [number + i for i in range(len(more))] if split else [number] * len(more)
     d = select(texts, units, plan)
@@ -113,14 +115,14 @@ def compared(users: bool, method: str, epsilon: float = 3.0, split: bool = False
 
 
 cases = pytest.mark.parametrize(
-    ("users", "method"), [(users, method) for users in (False, True) for method in ("plain", "rounds")]
+    ("users", "rerouting"), [(users, rerouting) for users in (False, True) for rerouting in (False, True)]
 )
 
 
 @cases
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
-def test_neighbours_differ_by_one_units_weights(users, method, epsilon):
-    d, d1, plan, found = compared(users, method, epsilon)
+def test_neighbours_differ_by_one_units_weights(users, rerouting, epsilon):
+    d, d1, plan, found = compared(users, rerouting, epsilon)
     assert found == set()
     assert len(d.exact) == plan.rounds
     limit = (SCALE / plan.event.sigma) ** 2
@@ -132,10 +134,10 @@ def test_neighbours_differ_by_one_units_weights(users, method, epsilon):
 
 
 @cases
-def test_the_first_unit_of_all(users, method):
+def test_the_first_unit_of_all(users, rerouting):
     """From nobody to somebody: no word of one unit alone leaves, and the same is charged."""
     _, _, more, mine = people(users)
-    plan = Plan.make(Budget(3.0, 1e-6), method=method, max_words=CAP)
+    plan = Plan.make(Budget(3.0, 1e-6), rerouting=rerouting, max_words=CAP)
     nobody = select([], [], plan)
     somebody = select(more, [0] * len(more), plan)
     assert faults(nobody, somebody, plan, mine) == set()
@@ -175,18 +177,18 @@ BROKEN = {
 
 @cases
 @pytest.mark.parametrize("name", ["no cap", "no norm", "a word's own frequency"])
-def test_broken_weights_are_caught(users, method, name):
+def test_broken_weights_are_caught(users, rerouting, name):
     weigh, expected = BROKEN[name]
     with broken(weigh):
-        assert expected <= compared(users, method)[3]
+        assert expected <= compared(users, rerouting)[3]
 
 
 @cases
-def test_a_choice_by_global_counts_is_caught(users, method):
+def test_a_choice_by_global_counts_is_caught(users, rerouting):
     """Units that keep their most frequent words let one more unit tip the choice of all others."""
     weigh, _ = BROKEN["the most frequent"]
     texts = [list(range(20)) for _ in range(50)]  # all words equally frequent: one more unit decides
-    plan = Plan.make(Budget(3.0, 1e-6), method=method, max_words=CAP)
+    plan = Plan.make(Budget(3.0, 1e-6), rerouting=rerouting, max_words=CAP)
     mine = set(range(8, 20))
     with broken(weigh):
         d = select(texts, list(range(50)), plan)
@@ -196,9 +198,9 @@ def test_a_choice_by_global_counts_is_caught(users, method):
     assert faults(d, select([*texts, sorted(mine)], list(range(51)), plan, d.noisy), plan, mine) == set()
 
 
-@pytest.mark.parametrize("method", ["plain", "rounds"])
-def test_documents_instead_of_users_are_caught(method):
-    assert "sensitivity" in compared(True, method, split=True)[3]
+@pytest.mark.parametrize("rerouting", [False, True])
+def test_documents_instead_of_users_are_caught(rerouting):
+    assert "sensitivity" in compared(True, rerouting, split=True)[3]
 
 
 def test_the_same_noise_in_every_round_is_caught():
@@ -221,7 +223,7 @@ def test_a_threshold_that_looks_at_the_data_is_caught():
             return super().threshold(number) // 4 + self.seen
 
     texts, _, more, mine = people(False)
-    plan = Plan.make(Budget(3.0, 1e-6), method="rounds", max_words=CAP)
+    plan = Plan.make(Budget(3.0, 1e-6), rerouting=True, max_words=CAP)
     runs = []
     for extra in ([], more):
         copy = Middle(plan.event, plan.rounds, plan.epsilon)

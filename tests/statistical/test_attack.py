@@ -55,7 +55,7 @@ SETTING: dict[str, Any] = {
     "delta": DELTA,
     "n_rounds": 2,
     "sampling_rate": RATE,
-    "n_sweeps": 1,
+    "local_sweeps": 1,
     "clip": 2.0,
     "n_threads": 1,
 }

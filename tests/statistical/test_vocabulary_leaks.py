@@ -83,7 +83,7 @@ def test_more_words_of_arxiv_than_by_the_plain_method():
         builder.add(text)
     corpus = builder.build()
     plain, ours = (
-        set(PrivateVectorizer(2.0, 1e-6, method=method).fit(corpus).vocabulary_) for method in ("plain", "rounds")
+        set(PrivateVectorizer(2.0, 1e-6, rerouting=rerouting).fit(corpus).vocabulary_) for rerouting in (False, True)
     )
     assert len(ours) > 1.5 * len(plain)
     assert len(plain - ours) < 0.02 * len(plain)

@@ -243,7 +243,7 @@ from discreet import BudgetFile, Ledger, PrivateLDA
 sys.path.insert(0, {tests!r})
 from test_checkpoint import CORPUS
 ledger = Ledger(file=BudgetFile({budget!r}))
-plan = dict(epsilon=4.0, n_rounds=160, n_sweeps=150, checkpoint={folder!r}, checkpoint_every=20, ledger=ledger)
+plan = dict(epsilon=4.0, n_rounds=160, local_sweeps=150, checkpoint={folder!r}, checkpoint_every=20, ledger=ledger)
 PrivateLDA(3, **plan).fit(CORPUS)
 """
 

@@ -196,7 +196,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path, model, unit, module):
             model(tmp_path / "c", **change).fit(CORPUS)
     with pytest.raises(InputError, match="does not outlive"):
         model(tmp_path / "d", ledger=Ledger(unit=unit)).fit(CORPUS)
-    published = {"plain": True, "clip": 4.0} if module is private_rounds else {"as_published": True}
+    published = {"as_published": True, "clip": 4.0} if module is private_rounds else {"as_published": True}
     with pytest.raises(InputError, match=r"can(not)? be resumed"):
         model(tmp_path / "d", **published).fit(CORPUS)
     budget = BudgetFile.create(tmp_path / "b", 0.5, 1e-6, unit)

@@ -209,7 +209,7 @@ def slowly(*arguments, **options):
     real(*arguments, **options)
     time.sleep(0.1)
 vocabulary.add_charged_noise = slowly
-plan = dict(epsilon=8.0, n_rounds=120, n_sweeps=100, checkpoint={folder!r}, checkpoint_every=20)
+plan = dict(epsilon=8.0, n_rounds=120, local_sweeps=100, checkpoint={folder!r}, checkpoint_every=20)
 fit_text(PrivateLDA(2, **plan, ledger=Ledger(file=BudgetFile({budget!r}))), CORPUS)
 """
 

@@ -210,7 +210,7 @@ def test_models(method):
     assert given.get("alpha0", 2.0) == 2.0
     assert given.get("alpha", 0.5) == 0.5
     assert given.get("configuration") == methods.CONFIGURATIONS.get(method)
-    assert given.get("plain", False) is (method == methods.PARK)
+    assert given.get("as_published", False) is (method == methods.PARK or method in methods.CONFIGURATIONS)
     if method == methods.PARK:
         assert (given["clip"], given["max_tokens"], given["n_units"]) == (6.0, 60, 1000)
 

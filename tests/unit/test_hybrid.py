@@ -35,7 +35,7 @@ def test_parts_are_charged_as_they_are_given(words):
     releases, draws = model.ledger_.entries
     assert (releases.event, releases.count) == (DiscreteLaplacePair(epsilon=1.0), 5)
     assert (draws.event, draws.count) == (BoundedRangeDraw(eta=4.0 + 4 * inaccuracy(3)), 4)
-    assert model.clip_ == pytest.approx(1.0 * (math.exp(2.0) - 1))
+    assert model.largest_count_ == pytest.approx(1.0 * (math.exp(2.0) - 1))
     expected = accounting.epsilon([releases, draws], 1e-6)
     assert model.guarantee_.epsilon == expected < 5 * 1.0 + 4 * 4.0 + 1e-3
     assert (model.ledger_.unit, model.ledger_.relation) == (Unit.WORD, Relation.REPLACE)
@@ -240,7 +240,7 @@ def test_limited_inherent_privacy_promises_nothing(words):
     model = HybridLDA(3, epsilon_inherent=4.0, n_sweeps=3, as_published=True).fit(words)
     assert model.guarantee_ == Guarantee.none(*model.guarantee_.reasons)
     assert "without noise" in model.guarantee_.summary()
-    assert model.clip_ == pytest.approx(math.expm1(2.0))
+    assert model.largest_count_ == pytest.approx(math.expm1(2.0))
 
 
 def test_as_published_takes_parts_and_no_ledger(words):

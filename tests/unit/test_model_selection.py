@@ -94,7 +94,7 @@ def test_another_kind_of_model_counts_too() -> None:
         SubsampledLDA(n_topics=2, epsilon=4, delta=1e-3, n_rounds=3).fit(corpus),
         VariationalLDA(n_topics=2, epsilon=4, delta=1e-3, n_rounds=3).fit(corpus),
         SpectralLDA(n_topics=2, epsilon=4, delta=1e-3).fit(corpus),
-        SpectralLDA(n_topics=2, epsilon=4, delta=1e-3, configuration=1, constants="right").fit(corpus),
+        SpectralLDA(n_topics=2, epsilon=4, delta=1e-3, configuration=1).fit(corpus),
         HybridLDA(n_topics=2, epsilon=40, delta=1e-3, n_sweeps=3).fit(corpus),
     ]
     assert all(ALONE.format(6) in model.guarantee_.summary() for model in models)

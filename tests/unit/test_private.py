@@ -18,11 +18,13 @@ from spending import check_refusal, drawn, hopeless
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
 from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, lda_corpus
+from discreet.engines.threads.units import ThreadUnits
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.mechanisms.release import release_sum
 from discreet.models.lda import LDA
 from discreet.models.private.model import PrivateLDA
+from discreet.models.private.rounds import usual_sweeps
 from discreet.privacy import Basis, Budget, Ledger, Observer, Relation, Unit
 from discreet.privacy.budget import BudgetFile
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
@@ -53,8 +55,8 @@ BAD = [
     {"n_rounds": 2**31 + 1},
     {"sampling_rate": 0},
     {"sampling_rate": 1.01},
-    {"n_sweeps": 0},
-    {"n_sweeps": 2**12 + 1},
+    {"local_sweeps": 0},
+    {"local_sweeps": 2**12 + 1},
     {"clip": 0},
     {"clip": inf},
     {"word_power": 0.5},
@@ -351,6 +353,22 @@ def test_unusual_settings(corpus, options):
     topics = tiny(**options).fit(corpus).components_
     np.testing.assert_allclose(topics.sum(axis=1), 1)
     assert (topics > 0).all()
+
+
+@pytest.mark.parametrize(("n_topics", "n_sweeps"), [(1, 8), (20, 8), (32, 8), (33, 16), (50, 16), (500, 16)])
+def test_more_than_a_few_topics_get_more_sweeps(n_topics, n_sweeps):
+    assert usual_sweeps(n_topics) == n_sweeps
+
+
+@hopeless
+@pytest.mark.parametrize(("n_topics", "given", "n_sweeps"), [(3, None, 8), (33, None, 16), (33, 3, 3)])
+def test_every_round_has_the_sweeps_that_were_asked_for(corpus, n_topics, given, n_sweeps):
+    made = tiny(n_topics=n_topics, local_sweeps=given)
+    with patch.object(ThreadUnits, "residuals", autospec=True, side_effect=ThreadUnits.residuals) as residuals:
+        made.fit(corpus)
+    rounds = [call for call in residuals.call_args_list if call.args[0].n_topics == made.n_topics]
+    assert [call.kwargs["n_sweeps"] for call in rounds[-made.n_rounds :]] == [n_sweeps] * made.n_rounds
+    assert made.local_sweeps == given  # a parameter stays as it was given
 
 
 @hopeless

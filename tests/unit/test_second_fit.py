@@ -42,7 +42,7 @@ def test_refused_words_leave_no_model(model):
     assert model.fit(PUBLIC).release().vocabulary == PUBLIC.vocabulary
 
 
-@pytest.mark.parametrize("options", [{}, {"configuration": 1, "constants": "right"}])
+@pytest.mark.parametrize("options", [{}, {"configuration": 1}])
 def test_topics_that_are_not_enough_have_no_earlier_promise(options):
     """The second fit is paid for, and its topics were found: the small epsilon of the first is not theirs."""
     model = SpectralLDA(1, epsilon=0.5, **options).fit(PUBLIC)

@@ -105,9 +105,9 @@ MODELS: dict[str, Any] = {
     "private": lambda: PrivateLDA(**ROUNDS),
     "subsampled": lambda: SubsampledLDA(**ROUNDS),
     "variational": lambda: VariationalLDA(**ROUNDS),
-    "variational, plain": lambda: VariationalLDA(**ROUNDS, plain=True, clip=5.0),
+    "variational, plain": lambda: VariationalLDA(**ROUNDS, as_published=True, clip=5.0),
     "spectral": lambda: SpectralLDA(**PRIVATE, fewer_topics=True),
-    "spectral, replaced": lambda: SpectralLDA(**PRIVATE, configuration=1, constants="right", fewer_topics=True),
+    "spectral, replaced": lambda: SpectralLDA(**PRIVATE, configuration=1, fewer_topics=True),
     "hybrid": lambda: HybridLDA(**PRIVATE, n_sweeps=2),
     "words": lambda: PrivateVectorizer(2.0, 1e-4),
 }

@@ -121,7 +121,7 @@ def test_private_topics_are_near_the_plain_ones_when_epsilon_is_large(drawn):
 def test_documents_that_follow_lda_want_a_longer_clip():
     """Short clips leave out of account what pure documents say: of 20 words and little noise, a few times the error."""
     known = lda_corpus(10_000, 20, 3, alpha=1 / 3, beta=0.1, mean_length=50, seed=0)
-    models = [fit(known.corpus, n_topics=3, alpha0=1.0, epsilon=8.0, clip=clip) for clip in (0.5, 4.0)]
+    models = [fit(known.corpus, n_topics=3, alpha0=1.0, epsilon=8.0, clip_factor=clip) for clip in (0.5, 4.0)]
     short, long = (match_topics(known.topics, model.components_).mean for model in models)
     assert long < 0.5 * short
 

@@ -42,7 +42,7 @@ def drawn():
 
 
 def fit(drawn, **options):
-    chosen = {"n_topics": 3, "alpha0": sum(ALPHA), "random_state": 1, "epsilon": 1.0, **options}
+    chosen = {"n_topics": 3, "alpha0": sum(ALPHA), "random_state": 1, "epsilon": 1.0, "as_published": True, **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return SpectralLDA(**chosen).fit(drawn[0])
@@ -156,7 +156,7 @@ def test_bounds_of_procedure_1_are_below_the_truth_and_warn_when_nothing_is_left
     assert np.mean(np.array(below) > exact) < 0.01  # printed: twice the margin that Lap(1/Nε) asks for
     assert np.median(below) == pytest.approx(exact - 2 / 20_000 * math.log(50), rel=0.05)
     with pytest.warns(UserWarning, match=r"bound of sigma_k and gamma_s is 0.*the topics are noise"):
-        SpectralLDA(3, alpha0=0.95, epsilon=0.001, configuration=3, random_state=1).fit(drawn[0])
+        SpectralLDA(3, alpha0=0.95, epsilon=0.001, configuration=3, as_published=True, random_state=1).fit(drawn[0])
 
 
 def test_the_account_is_added_up_before_and_taken_once():
@@ -216,7 +216,7 @@ def test_config_1_would_be_sound_with_the_appendix_and_not_with_the_text(drawn):
 def test_our_own_form_is_as_before(drawn):
     """configuration=None neither reads nor sets anything of this."""
     model = fit(drawn, configuration=2)
-    model.set_params(configuration=None).fit(drawn[0])
+    model.set_params(configuration=None, as_published=False).fit(drawn[0])
     assert not any(hasattr(model, name) for name in ("configuration_", "edges_", "edge_split_", "choice_"))
     assert len(model.ledger_.entries) == 6
 
@@ -299,8 +299,9 @@ def test_statistics_are_those_of_a_loop():
         ({"configuration": "best"}, "configuration"),
         ({"configuration": 2, "constants": "wrong"}, "constants"),
         ({"configuration": 2, "epsilon": None}, "needs|none was given"),
-        ({"configuration": 2, "constants": "right"}, "configuration=1 alone"),
-        ({"configuration": "choose", "constants": "right"}, "configuration=1 alone"),
+        ({"configuration": 2, "as_published": False}, "configuration=2 has no form that is proved.*as_published=True"),
+        ({"configuration": "choose", "as_published": False}, "'choose' has no form that is proved"),
+        ({"configuration": None}, "as_published=True needs configuration"),
         ({"configuration": 2, "ledger": Ledger(Budget(1, 1e-6))}, "only claimed"),
         ({"configuration": 2, "edge_split": (1, 2)}, "3 positive numbers.*sigma_k, e6, e8"),
         ({"configuration": 3, "edge_split": (1, 2, 0, 1)}, "4 positive numbers"),
@@ -308,8 +309,8 @@ def test_statistics_are_those_of_a_loop():
         ({"configuration": "choose", "choice_share": 1.0}, "choice_share"),
         ({"configuration": 1, "n_topics": 31}, "at most 30"),
         ({"configuration": 2, "n_topics": 41}, "41 topics cannot"),
-        ({"configuration": 1, "constants": "right", "edge_split": (1, 2, 3)}, "2 positive numbers"),
-        ({"configuration": 1, "constants": "right", "ledger": Ledger(Budget(1, 1e-6))}, "relation 'replace'"),
+        ({"configuration": 1, "as_published": False, "edge_split": (1, 2, 3)}, "2 positive numbers"),
+        ({"configuration": 1, "as_published": False, "ledger": Ledger(Budget(1, 1e-6))}, "relation 'replace'"),
     ],
 )
 def test_bad_parameters_are_refused(drawn, options, message):
@@ -324,7 +325,7 @@ def test_users_are_refused(drawn):
     corpus = drawn[0][:30]
     users = np.arange(30) // 2
     grouped = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, users, vocabulary_from="public")
-    for model in (SpectralLDA(3, epsilon=1.0, configuration=c) for c in (1, "choose")):
+    for model in (SpectralLDA(3, epsilon=1.0, configuration=c, as_published=True) for c in (1, "choose")):
         with pytest.raises(InputError, match="protects one document"):
             model.fit(corpus, groups=users)
         with pytest.raises(InputError, match="protects one document"):
@@ -332,8 +333,8 @@ def test_users_are_refused(drawn):
 
 
 def test_two_documents_are_too_few(drawn):
-    with pytest.raises(InputError, match="at least 3 documents"):
-        SpectralLDA(2, epsilon=1.0, configuration=2).fit(drawn[0][:2])
+    with pytest.raises(InputError, match="at least 3 documents; found n_samples=2"):
+        SpectralLDA(2, epsilon=1.0, configuration=2, as_published=True).fit(drawn[0][:2])
 
 
 def test_words_from_the_text_are_a_reason_or_refused(drawn):
@@ -341,7 +342,7 @@ def test_words_from_the_text_are_a_reason_or_refused(drawn):
     model = fit(text, configuration=2, random_state=None)
     assert any("vocabulary was read" in reason for reason in model.guarantee_.reasons)
     with pytest.raises(WouldLeak):
-        fit(text, configuration=1, constants="right")
+        fit(text, configuration=1, as_published=False)
 
 
 def test_parameters_survive_cloning_and_release(drawn):

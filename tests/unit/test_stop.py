@@ -36,7 +36,7 @@ PRIVATE = {
     "variational": (lambda **more: VariationalLDA(3, epsilon=4.0, **ROUNDS, **more), "document", private_rounds),
     "hybrid": (lambda **more: HybridLDA(3, **PARTS, **more), "word", hybrid),
 }
-PLAIN = {"plain": True, "clip": 5.0, "noise_multiplier": 1.0}
+PLAIN = {"as_published": True, "clip": 5.0, "noise_multiplier": 1.0}
 OTHERS = {
     "variational, plain": lambda **more: VariationalLDA(3, **PLAIN, **ROUNDS, **more),
     "subsampled as published": lambda **more: SubsampledLDA(3, as_published=True, **ROUNDS, **more),

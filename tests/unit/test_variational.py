@@ -27,7 +27,7 @@ from discreet.models.variational.rounds import ExactRounds, first_lambda, step_s
 from discreet.privacy import Basis, Budget, Ledger, Observer, Unit
 from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
 
-forms = pytest.mark.parametrize("form", [{}, {"plain": True, "clip": 4.0}], ids=["ours", "plain"])
+forms = pytest.mark.parametrize("form", [{}, {"as_published": True, "clip": 4.0}], ids=["ours", "published"])
 
 
 def tiny(**options):
@@ -80,7 +80,7 @@ def test_batch_updates_are_scikit_learns():
     documents = lda_corpus(60, 50, 4, mean_length=30, seed=3).corpus
     with Lambdas() as lambdas:
         VariationalLDA(
-            4, alpha=0.2, beta=0.3, n_rounds=5, n_sweeps=7, sampling_rate=1.0, random_state=9, n_threads=2
+            4, alpha=0.2, beta=0.3, n_rounds=5, local_sweeps=7, sampling_rate=1.0, random_state=9, n_threads=2
         ).fit(documents)
     model = oracle(4, 0.2, 0.3, 7, first_lambda(Key.from_seed(9), 50, 4).T)
     for found in lambdas.seen:
@@ -95,7 +95,7 @@ def test_batch_updates_are_scikit_learns():
 def test_stochastic_updates_are_scikit_learns():
     """Online updates on the documents that took part, with the same step."""
     documents = lda_corpus(60, 50, 3, mean_length=30, seed=4).corpus
-    options = {"alpha": 0.2, "beta": 0.3, "n_rounds": 6, "n_sweeps": 7, "random_state": 9, "n_threads": 2}
+    options = {"alpha": 0.2, "beta": 0.3, "n_rounds": 6, "local_sweeps": 7, "random_state": 9, "n_threads": 2}
     model = VariationalLDA(3, sampling_rate=0.5, learning_offset=2.0, learning_decay=0.7, **options)
     with Lambdas() as lambdas:
         model.fit(documents)
@@ -118,7 +118,7 @@ def test_stochastic_updates_are_scikit_learns():
 
 def test_what_the_published_setting_costs():
     """20 rounds of rate 0.05 and σ = 1.24 at δ = 1e-4: the numbers of the docstring."""
-    setting = VariationalLDA.published()
+    setting = VariationalLDA.paper_settings()
     sigma, rate, n, delta = setting.noise_multiplier, setting.sampling_rate, setting.n_rounds, setting.delta
     assert (sigma, rate, n, delta) == (1.24, 0.05, 20, 1e-4)
     assert rate * setting.n_units == 20_000
@@ -137,7 +137,7 @@ def test_what_the_published_setting_costs():
 
 
 def test_the_published_setting_runs_and_prints_the_smallest(corpus):
-    model = VariationalLDA.published(n_topics=3, n_threads=1)
+    model = VariationalLDA.paper_settings(n_topics=3, n_threads=1)
     with pytest.warns(UserWarning, match=r"delta=0\.0001 is not below .*n_units=") as caught:
         model.fit(corpus)
     assert caught[0].filename == __file__
@@ -146,13 +146,13 @@ def test_the_published_setting_runs_and_prints_the_smallest(corpus):
     assert model.ledger_.spent(1e-4).epsilon == pytest.approx(model.guarantee_.epsilon, rel=1e-6)
     (entry,) = model.ledger_.entries
     assert (entry.count, entry.event.sigma) == (20, pytest.approx(1.24))
-    assert VariationalLDA.published(epsilon=3.0).noise_multiplier is None
+    assert VariationalLDA.paper_settings(epsilon=3.0).noise_multiplier is None
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 nan, inf = float("nan"), float("inf")
-PLAIN = {"plain": True, "clip": 4.0}
+PUBLISHED = {"as_published": True, "clip": 4.0}
 BAD = [
     *({"epsilon": value} for value in (0, -1, nan, inf, "1", 1e-6)),
     *({"delta": value} for value in (0, 1, nan, None)),
@@ -162,7 +162,7 @@ BAD = [
     {"n_rounds": 0},
     {"sampling_rate": 0},
     {"sampling_rate": 1.01},
-    {"n_sweeps": 0},
+    {"local_sweeps": 0},
     {"clip": 0},
     {"clip": inf},
     {"beta": 0},
@@ -174,12 +174,12 @@ BAD = [
     {"max_tokens": 2**24 + 1},
     {"alpha": -1},
     {"alpha": [1.0, 2.0]},
-    {"plain": "yes"},
-    {"plain": True},
-    {"plain": True, "clip": 4.0, "epsilon": None},
-    {"noise_multiplier": 0, **PLAIN, "epsilon": None},
+    {"as_published": "yes"},
+    {"as_published": True},
+    {"as_published": True, "clip": 4.0, "epsilon": None},
+    {"noise_multiplier": 0, **PUBLISHED, "epsilon": None},
     {"noise_multiplier": 1.0},
-    {"noise_multiplier": 1.0, **PLAIN},
+    {"noise_multiplier": 1.0, **PUBLISHED},
     {"epsilon": None, "ledger": Ledger()},
     {"ledger": 3},
     {"n_threads": 0},
@@ -283,7 +283,9 @@ def test_a_second_fit_forgets_the_first(corpus):
 
 
 @hopeless
-@pytest.mark.parametrize("form", [{}, {"plain": True, "clip": 4.0}, {"epsilon": None}], ids=["ours", "plain", "exact"])
+@pytest.mark.parametrize(
+    "form", [{}, {"as_published": True, "clip": 4.0}, {"epsilon": None}], ids=["ours", "published", "exact"]
+)
 @pytest.mark.parametrize("groups", [None, "users"])
 def test_the_number_of_threads_changes_nothing(corpus, groups, form):
     users = None if groups is None else np.arange(40) % 11
@@ -301,7 +303,7 @@ def test_the_number_of_threads_changes_nothing(corpus, groups, form):
 def test_nothing_private_is_left_in_the_estimator(corpus, form):
     model = tiny(**form).fit(corpus, groups=[f"secret-user-{i % 7}" for i in range(40)])
     fitted = {"alpha_", "beta_", "components_", "topic_shares_", "guarantee_", "history_", "ledger_", "n_features_in_"}
-    if not form.get("plain"):
+    if not form.get("as_published"):
         fitted |= {"standard_errors_", "usefulness_"}
     assert {name for name in vars(model) if name not in model.get_params()} == {*fitted, "_spent", "_vocabulary"}
     assert model.history_ == {}
@@ -340,8 +342,10 @@ def test_it_learns():
     assert VariationalLDA(5, n_rounds=40, n_threads=2, random_state=1).fit(train).perplexity(test) < 1.02 * gibbs
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing to warn of
-        ours = VariationalLDA(5, epsilon=50.0, n_rounds=40, n_sweeps=8, n_threads=2).fit(train).perplexity(test)
-        plain = VariationalLDA(5, epsilon=50.0, n_rounds=40, n_sweeps=8, n_threads=2, plain=True, clip=10.0).fit(train)
+        ours = VariationalLDA(5, epsilon=50.0, n_rounds=40, local_sweeps=8, n_threads=2).fit(train).perplexity(test)
+        plain = VariationalLDA(
+            5, epsilon=50.0, n_rounds=40, local_sweeps=8, n_threads=2, as_published=True, clip=10.0
+        ).fit(train)
     assert ours < gibbs + 0.25 * (unigram - gibbs)
     assert plain.perplexity(test) < gibbs + 0.5 * (unigram - gibbs)
     with pytest.warns(UserWarning, match="unlikely to be useful"):
@@ -354,6 +358,8 @@ def test_shares_of_topics(epsilon):
     """As in PrivateLDA's tests: even shares would be 0.15 off."""
     shares = np.array([0.4, 0.3, 0.2, 0.1])
     known = lda_corpus(3000, 200, 4, alpha=0.4 * shares, beta=0.05, mean_length=60, seed=4)
-    model = VariationalLDA(4, epsilon=epsilon, n_rounds=40, n_sweeps=8, n_threads=2, random_state=0).fit(known.corpus)
+    model = VariationalLDA(4, epsilon=epsilon, n_rounds=40, local_sweeps=8, n_threads=2, random_state=0).fit(
+        known.corpus
+    )
     found = model.topic_shares_[match_topics(known.topics, model.components_).order]
     np.testing.assert_allclose(found, shares, atol=0.04)

@@ -149,9 +149,9 @@ BAD = [
     *({"epsilon": value} for value in (0, -1, nan, inf, "1", None)),
     {"epsilon": 1e-4},
     *({"delta": value} for value in (0, 1, -1e-6, nan, None)),
-    {"max_tokens_per_unit": 0},
-    {"max_tokens_per_unit": 2.5},
-    {"method": "sips"},
+    {"max_words_per_unit": 0},
+    {"max_words_per_unit": 2.5},
+    {"rerouting": "sips"},
     {"max_words": 0},
     {"share": 0},
     {"share": 1.5},
@@ -287,11 +287,11 @@ def test_cloning_shares_the_ledger_and_nothing_else():
 @pytest.mark.filterwarnings("ignore:Can't test estimator PrivateVectorizer")  # its other checks are for matrices
 def test_scikit_learn_contract():
     check_estimator(PrivateVectorizer(), on_skip=None)
-    chosen = PrivateVectorizer(2.0, 1e-7, 50, method="plain", stop_words=["a"])
+    chosen = PrivateVectorizer(2.0, 1e-7, 50, rerouting=False, stop_words=["a"])
     assert clone(chosen).get_params() == chosen.get_params()
     assert repr(chosen) == (
-        "PrivateVectorizer(delta=1e-07, epsilon=2.0, max_tokens_per_unit=50,\n"
-        "                  method='plain', stop_words=['a'])"
+        "PrivateVectorizer(delta=1e-07, epsilon=2.0, max_words_per_unit=50,\n"
+        "                  rerouting=False, stop_words=['a'])"
     )
     for use in (lambda: chosen.transform(TEXTS), chosen.get_feature_names_out, lambda: chosen.to_corpus(TEXTS)):
         with pytest.raises(NotFittedError):
@@ -396,7 +396,7 @@ def test_words_that_were_paid_elsewhere_are_charged_here_too():
     "other",
     [
         SpectralLDA(2, alpha0=0.2, epsilon=3.0),
-        VariationalLDA(2, epsilon=3.0, plain=True, clip=4.0, n_rounds=5, n_units=600),
+        VariationalLDA(2, epsilon=3.0, as_published=True, clip=4.0, n_rounds=5, n_units=600),
     ],
     ids=["spectral", "published variational"],
 )
@@ -478,7 +478,7 @@ SELECTING = {
     "private": lambda **options: model(**options),
     "subsampled": lambda **options: SubsampledLDA(3, n_rounds=5, **options),
     "spectral": lambda **options: SpectralLDA(3, **options),
-    "variational": lambda **options: VariationalLDA(3, n_rounds=5, n_sweeps=2, **options),
+    "variational": lambda **options: VariationalLDA(3, n_rounds=5, local_sweeps=2, **options),
 }
 
 

@@ -18,16 +18,16 @@ from discreet.privacy.accounting import epsilon
 from discreet.privacy.events import Entry, ThresholdedVocabulary, VocabularyRound
 from discreet.privacy.ledger import Reservation
 
-methods = pytest.mark.parametrize("method", ["plain", "rounds"])
+both_ways = pytest.mark.parametrize("rerouting", [False, True], ids=["one round", "rerouting"])
 
 
 # --- the plan --------------------------------------------------------------------------------------------------------
 
 
-@methods
+@both_ways
 @pytest.mark.parametrize("epsilon_", [0.1, 0.5, 4.0, 30.0])
-def test_a_plan_spends_its_budget_and_no_more(method, epsilon_):
-    plan = Plan.make(Budget(epsilon_, 1e-6), method=method)
+def test_a_plan_spends_its_budget_and_no_more(rerouting, epsilon_):
+    plan = Plan.make(Budget(epsilon_, 1e-6), rerouting=rerouting)
     spent = epsilon(plan.entries, 1e-6)
     assert 0.98 * epsilon_ < spent <= epsilon_
     assert plan.epsilon == spent
@@ -51,11 +51,11 @@ def test_both_events_cost_the_same_and_are_told_apart():
     assert not other.holds_for("replace")
 
 
-@methods
+@both_ways
 @pytest.mark.parametrize("epsilon_", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("max_words", [1, 100, 3000])
-def test_weights_keep_the_norm_in_whole_numbers(method, epsilon_, max_words):
-    plan = Plan.make(Budget(epsilon_, 1e-6), method=method, max_words=max_words)
+def test_weights_keep_the_norm_in_whole_numbers(rerouting, epsilon_, max_words):
+    plan = Plan.make(Budget(epsilon_, 1e-6), rerouting=rerouting, max_words=max_words)
     limit = math.floor((SCALE / plan.event.sigma) ** 2)
     weights = plan.weights.tolist()
     assert weights[0] == 0
@@ -78,10 +78,10 @@ def passing(plan: Plan, number: int, threshold: float, t: int) -> float:
     return float(-np.expm1(t * below))
 
 
-@methods
+@both_ways
 @pytest.mark.parametrize("epsilon_", [0.1, 0.5, 4.0])
-def test_words_of_one_unit_pass_with_at_most_the_charged_probability(method, epsilon_):
-    plan = Plan.make(Budget(epsilon_, 1e-6), method=method)
+def test_words_of_one_unit_pass_with_at_most_the_charged_probability(rerouting, epsilon_):
+    plan = Plan.make(Budget(epsilon_, 1e-6), rerouting=rerouting)
     for number in range(1, plan.rounds + 1):
         worst = max(passing(plan, number, plan.threshold(number), t) for t in range(1, 101))
         assert worst <= plan.event.delta_threshold * (1 + 1e-9)
@@ -90,7 +90,7 @@ def test_words_of_one_unit_pass_with_at_most_the_charged_probability(method, eps
 
 def test_a_threshold_for_one_word_is_caught():
     """Without the maximum over t: what is enough for a unit of one word is not for one of a hundred."""
-    plan = Plan.make(Budget(0.5, 1e-6), method="plain")
+    plan = Plan.make(Budget(0.5, 1e-6), rerouting=False)
     for_one = vocabulary.vocabulary_threshold(plan.event.sigma, plan.event.delta_threshold, 1, scale=SCALE) * plan.norm
     assert passing(plan, 1, for_one, 1) <= plan.event.delta_threshold * (1 + 1e-9)
     assert passing(plan, 1, for_one, 100) > 40 * plan.event.delta_threshold
@@ -198,12 +198,12 @@ def test_a_number_used_twice_is_refused(monkeypatch):
         select_words(found, ends, 40, plan, Reservation(plan.entries), Key.from_seed(2))
 
 
-@methods
-def test_frequent_words_leave_and_rare_ones_do_not(method):
+@both_ways
+def test_frequent_words_leave_and_rare_ones_do_not(rerouting):
     """300 units share ten words; each has five of its own."""
     words = np.concatenate([[*range(10), *range(10 + 5 * i, 15 + 5 * i)] for i in range(300)]).astype(np.int32)
     found, ends = words_of_units(words, np.arange(301) * 15, np.arange(300), 1510, Key.from_seed(1))
-    plan = Plan.make(Budget(4.0, 1e-6), method=method)
+    plan = Plan.make(Budget(4.0, 1e-6), rerouting=rerouting)
     left = select_words(found, ends, 1510, plan, Reservation(plan.entries), Key.from_seed(2))
     assert sorted(left.words.tolist()) == list(range(10))
     assert (np.diff(left.rounds) >= 0).all()

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet._catalogue import METHODS
 from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
-from discreet.cli.methods import METHODS, Method, check_method, make_model
+from discreet.cli.methods import Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.source import (
     CollectionOption,
@@ -97,7 +98,13 @@ def fit(
     ] = False,
     configuration: Annotated[
         int | None,
-        typer.Option("--configuration", metavar="1|2|3|4", min=1, max=4, help="spectral: the paper's; claimed only."),
+        typer.Option(
+            "--configuration",
+            metavar="1|2|3|4",
+            min=1,
+            max=4,
+            help="spectral, with --as-published: which of the paper's four.",
+        ),
     ] = None,
     n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
     sweeps: Annotated[
@@ -262,7 +269,7 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
     return BudgetFile(path)
 
 
-def check_words(corpus: Corpus, name: str, row: Method, *, selecting: bool, max_words: int | None) -> None:
+def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool, max_words: int | None) -> None:
     """The refusal of private models, in the words of the command line; what passes is all text, public, or a matrix."""
     if corpus.vocabulary_from == "text" and not (selecting and corpus.all_words):
         able = ", ".join(method for method, other in METHODS.items() if other.selects_words)

@@ -81,10 +81,11 @@ def model_of(setting: Setting, n_documents: int, seed: int) -> Any:
         return SpectralLDA(k, alpha0=setting["alpha0"], **budget, random_state=seed)
     if method in CONFIGURATIONS:
         number = CONFIGURATIONS[method]
-        return SpectralLDA(k, alpha0=setting["alpha0"], configuration=number, **budget, random_state=seed)
+        prior = {"alpha0": setting["alpha0"]}
+        return SpectralLDA(k, configuration=number, as_published=True, **prior, **budget, random_state=seed)
     if method == PARK:
         size = {"max_tokens": setting["cap"], "clip": CLIPPED * setting["cap"], "n_units": n_documents}
-        return VariationalLDA.published(n_topics=k, alpha=setting["alpha"], **budget, **size, random_state=seed)
+        return VariationalLDA.paper_settings(n_topics=k, alpha=setting["alpha"], **budget, **size, random_state=seed)
     if method in (VARIATIONAL, VI_U):
         return VariationalLDA(k, alpha=setting["alpha"], **budget, **rounds, random_state=seed)
     if method == PRIVATE:

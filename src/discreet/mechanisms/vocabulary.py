@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -34,8 +33,6 @@ from discreet.mechanisms.release import add_charged_noise
 from discreet.privacy.calibrate import vocabulary, vocabulary_threshold
 from discreet.privacy.events import Entry, ThresholdedVocabulary
 from discreet.privacy.ledger import Budget, Reservation
-
-Method: TypeAlias = Literal["rounds", "plain"]
 
 ROUNDS = 10
 """More gain little (arXiv, ε = 0.5, a prototype: 5,850 words with 8, 5,960 with 10, 6,090 with 16); each is a pass."""
@@ -61,9 +58,9 @@ class Plan:
     """Of the whole selection, at the δ of the budget."""
 
     @classmethod
-    def make(cls, budget: Budget, *, method: Method = "rounds", max_words: int = 100, share: float = 1.0) -> Plan:
+    def make(cls, budget: Budget, *, rerouting: bool = True, max_words: int = 100, share: float = 1.0) -> Plan:
         """The least noise within ``budget``; with ``share`` < 1 that share of it, as precision (1/σ²)."""
-        rounds = ROUNDS if method == "rounds" else 1
+        rounds = ROUNDS if rerouting else 1
         outside = budget.delta * THRESHOLD_SHARE
         found = vocabulary(budget, rounds=rounds, max_words=max_words, delta_threshold=outside, scale=SCALE)
         event = found.plan[0].event

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._errors import InputError, counted
@@ -17,20 +16,12 @@ from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.threads.documents import mixtures
+from discreet.evaluation.usefulness import Usefulness
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
 from discreet.release.release import Release
 from discreet.training.own_ledger import GuaranteeOfFit
-
-RUNNING: dict[str, Any] = {
-    "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-    "random_state": ["random_state", np.random.Generator],
-    "progress": ["boolean"],
-    "callbacks": [list, tuple, None],
-}
-"""What the parameters of a run may be, the same for every model that goes through sweeps or rounds."""
-
 
 THINNED = 16
 """Times the cap: more tokens of one row are thinned evenly. The cap's random choice hardly notices from here on."""
@@ -53,6 +44,9 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     beta_: float
     guarantee_ = GuaranteeOfFit()
     history_: dict[str, list[float]]
+    topic_shares_: FloatArray
+    standard_errors_: FloatArray
+    usefulness_: Usefulness | None
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
     _tokenizer: Tokenizer | None = None

@@ -1,4 +1,4 @@
-"""The numbers that models take, and why not others.
+"""The values that parameters take, and why not others. Each is a type for a field of an estimator (`estimator.py`).
 
 Kernels compute in float32, whose numbers end at 3·10³⁸ and lose precision below 10⁻³⁸. A number beyond those turns sums
 into infinities, and a bound that is proved for real numbers no longer holds for the draw. Each range below keeps every
@@ -8,27 +8,50 @@ product of a fit far within them, and is far wider than any useful value.
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Annotated, Any
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from discreet.engines.interface import LARGEST_UNIT, MAX_TOPICS, MOST_SWEEPS
+
 LEAST_PRIOR, MOST_PRIOR = 1e-6, 1e6
+_PRIOR = Interval(Real, LEAST_PRIOR, MOST_PRIOR, closed="both")
 
-PRIOR = Interval(Real, LEAST_PRIOR, MOST_PRIOR, closed="both")
-"""α, β and α₀. ``models/hybrid/proof.md`` needs it: products of priors, counts and weights must be normal numbers."""
+Prior = Annotated[float, _PRIOR]
+"""β and α₀. ``models/hybrid/proof.md`` needs it: products of priors, counts and weights must be normal numbers."""
 
-EPSILON = Interval(Real, 1e-9, 1e6, closed="both")
+Alpha = Annotated[Any, _PRIOR, "array-like"]
+"""One prior, or one for each topic (`base.broadcast_alpha` holds them to the same range)."""
+
+Epsilon = Annotated[float, Interval(Real, 1e-9, 1e6, closed="both")]
 """Below, the noise would be more than 10⁹ times the clip, which no calibration tries. Above, a clip would be more steps
 of the grid than kernels can check (2²⁶), and every contribution would be zero."""
 
-DELTA = Interval(Real, 1e-30, 1, closed="left")
+Delta = Annotated[float, Interval(Real, 1e-30, 1, closed="left")]
 """The noise as implemented costs up to 10⁻³³ of δ for each value (``accounting.proof.md``)."""
 
-RATE = Interval(Real, 1e-6, 1, closed="both")
+Rate = Annotated[float, Interval(Real, 1e-6, 1, closed="both")]
 """Of sampling: a coin has 32 bits, so smaller rates would be coarse."""
 
-CLIP = Interval(Real, 1e-3, 2.0**24, closed="both")
+Clip = Annotated[float, Interval(Real, 1e-3, 2.0**24, closed="both")]
 """In tokens. No unit has more than that many (``LARGEST_UNIT``); below, squares of a long unit's counts, in steps of
 the grid, would overflow float32."""
 
-N_UNITS = Interval(Integral, 1, 2**53, closed="both")
+Units = Annotated[int, Interval(Integral, 1, 2**53, closed="both")]
 """Up to here float64 counts exactly."""
+
+Tokens = Annotated[int, Interval(Integral, 1, LARGEST_UNIT, closed="both")]
+"""Of one unit."""
+
+Topics = Annotated[int, Interval(Integral, 1, MAX_TOPICS, closed="both")]
+Sweeps = Annotated[int, Interval(Integral, 1, 2**31, closed="both")]
+"""Of a run, or its rounds: their numbers have 32 bits."""
+
+LocalSweeps = Annotated[int, Interval(Integral, 1, MOST_SWEEPS, closed="both")]
+"""Of one unit in one round."""
+
+AtLeastOne = Annotated[int, Interval(Integral, 1, None, closed="left")]
+WordPower = Annotated[float, Interval(Real, -1, 0, closed="both")]
+WordPrior = Annotated[Any, "array-like", dict, None]
+RandomState = Annotated[Any, "random_state", np.random.Generator]

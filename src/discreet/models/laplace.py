@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from numbers import Integral
+from dataclasses import field
 from typing import Any, Self
-
-from sklearn.utils._param_validation import Interval
 
 from discreet._errors import WouldLeak
 from discreet._random import Key
-from discreet.engines.interface import MAX_TOPICS
-from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
-from discreet.models.bounds import EPSILON, PRIOR
+from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.bounds import Alpha, Epsilon, Prior, Sweeps, Topics
+from discreet.models.estimator import Running, estimator
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy.guarantee import Observer
 from discreet.privacy.ledger import Ledger
-from discreet.training.loop import Callback, Measures, run_sweeps
+from discreet.training.loop import Measures, run_sweeps
 
 MISSING = (
     "every draw reads its raw word outside the noise, and draws are not charged",
@@ -27,7 +24,8 @@ ONCE = "after the first sweep no count is protected by anything"
 EVERY = "the papers plot the epsilon of one sweep; this is the sum over sweeps"
 
 
-class LaplaceLDA(TopicModel):
+@estimator
+class LaplaceLDA(Running, TopicModel):
     """CDP-LDA and CDP-LDA+ (the baselines of papers 000 and 001, after Foulds et al. 2016). **There is no sound form.**
 
     Collapsed Gibbs sampling with Laplace noise Lap(1/ε) in the counts N_k^t (ours: n[w, k]) and N_m^k (n[d, k]): before
@@ -64,46 +62,14 @@ class LaplaceLDA(TopicModel):
         As in :class:`~discreet.LDA`. The sampler is sequential: there are no threads.
     """
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [EPSILON],
-        "every_sweep": ["boolean"],
-        "alpha": [PRIOR, "array-like"],
-        "beta": [PRIOR],
-        "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
-        "as_published": ["boolean"],
-        "ledger": [Ledger, None],
-        **RUNNING,
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        epsilon: float = 1.0,
-        every_sweep: bool = False,
-        alpha: Any = 1.0,
-        beta: float = 0.01,
-        n_sweeps: int = 300,
-        as_published: bool = False,
-        ledger: Ledger | None = None,
-        n_threads: int | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-        callbacks: Iterable[Callback] | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.every_sweep = every_sweep
-        self.alpha = alpha
-        self.beta = beta
-        self.n_sweeps = n_sweeps
-        self.as_published = as_published
-        self.ledger = ledger
-        self.n_threads = n_threads
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
+    n_topics: Topics = field(default=10, kw_only=False)
+    epsilon: Epsilon = 1.0
+    every_sweep: bool = False
+    alpha: Alpha = 1.0
+    beta: Prior = 0.01
+    n_sweeps: Sweeps = 300
+    as_published: bool = False
+    ledger: Ledger | None = None
 
     @property
     def method(self) -> str:  # type: ignore[override]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import field
 from numbers import Integral
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -15,14 +15,14 @@ from discreet._random import Key
 from discreet._types import FloatArray, Int32Array
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
-from discreet.engines.interface import MAX_TOPICS
 from discreet.kernels.sums.counts import beta_statistics, log_likelihood, topic_totals
-from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
-from discreet.models.bounds import PRIOR
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics, WordPrior
+from discreet.models.estimator import Running, estimator
 from discreet.models.seeds import seed_table
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
-from discreet.training.loop import Callback, Measures, run_sweeps
+from discreet.training.loop import Measures, run_sweeps
 
 LEARN_FROM = 20
 """The first sweep after which priors are learnt: before it the topics say nothing about them."""
@@ -35,7 +35,8 @@ TABLE = 4096
 """log Γ of counts below this is looked up."""
 
 
-class LDA(TopicModel):
+@estimator
+class LDA(Running, TopicModel):
     """Latent Dirichlet allocation [1]_ by frozen Gibbs sweeps. Its guarantee is *none*.
 
     In sweep t every token draws a topic from p(k) ∝ φ̃[k, w] · (n[d, k] + α_k), where
@@ -94,52 +95,16 @@ class LDA(TopicModel):
     method = "lda"
     shows_run = True
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "alpha": [PRIOR, "array-like"],
-        "beta": [PRIOR],
-        "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
-        "n_average": [Interval(Integral, 1, None, closed="left")],
-        "learn_alpha": ["boolean"],
-        "learn_beta": ["boolean"],
-        "word_prior": ["array-like", dict, None],
-        "warm_start": ["boolean"],
-        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
-        **RUNNING,
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        alpha: Any = 0.1,
-        beta: float = 0.01,
-        n_sweeps: int = 200,
-        n_average: int = 10,
-        learn_alpha: bool = False,
-        learn_beta: bool = False,
-        word_prior: Any = None,
-        warm_start: bool = False,
-        evaluate_every: int = 1,
-        n_threads: int | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-        callbacks: Iterable[Callback] | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha = alpha
-        self.beta = beta
-        self.n_sweeps = n_sweeps
-        self.n_average = n_average
-        self.learn_alpha = learn_alpha
-        self.learn_beta = learn_beta
-        self.word_prior = word_prior
-        self.warm_start = warm_start
-        self.evaluate_every = evaluate_every
-        self.n_threads = n_threads
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
+    n_topics: Topics = field(default=10, kw_only=False)
+    alpha: Alpha = 0.1
+    beta: Prior = 0.01
+    n_sweeps: Sweeps = 200
+    n_average: AtLeastOne = 10
+    learn_alpha: bool = False
+    learn_beta: bool = False
+    word_prior: WordPrior = None
+    warm_start: bool = False
+    evaluate_every: Annotated[int, Interval(Integral, 0, None, closed="left")] = 1
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents. ``y`` is ignored."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet._errors import InputError, WouldLeak
 from discreet._random import Key
 from discreet._types import AnyArray
-from discreet.corpus.builder import AnyTokenizer, CorpusBuilder, add_texts
+from discreet.corpus.builder import CorpusBuilder, add_texts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
 from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
-from discreet.models.bounds import DELTA, EPSILON
+from discreet.models.bounds import AtLeastOne, Delta, Epsilon, RandomState
+from discreet.models.estimator import estimator
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import Unit, rounded_up
@@ -32,7 +33,10 @@ from discreet.training.loop import Bar
 from discreet.training.own_ledger import GuaranteeOfFit
 from discreet.training.promise import open_ledger, proven
 
+WordsPerUnit = Annotated[int, Interval(Integral, 1, 1_000_000, closed="both")]
 
+
+@estimator
 class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Document-term counts over a vocabulary that was selected from the text with differential privacy.
 
@@ -44,10 +48,11 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     ----------
     epsilon, delta : float
         The budget of the selection.
-    max_tokens_per_unit : int
+    max_words_per_unit : int
         Of each unit at most this many different words count (Δ₀), chosen by its own coins. The counts are not cut.
-    method : "rounds" or "plain"
-        With rerouting over ten rounds, or the weighted Gaussian of one round, which finds fewer words.
+    rerouting : bool
+        Select in ten rounds, in each of which a unit spends its weight on words that were not found yet; or by the
+        weighted Gaussian of one round, which finds fewer words.
     max_words : int, optional
         Keep the best so many of the words that were found, by what was released of them. It costs nothing.
     n_units : int, optional
@@ -81,62 +86,25 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
 
     _self_tests = (self_test.gaussian_noise, self_test.word_weights)
 
-    _parameter_constraints = {
-        "epsilon": [EPSILON],
-        "delta": [DELTA],
-        "max_tokens_per_unit": [Interval(Integral, 1, 1_000_000, closed="both")],
-        "method": [StrOptions({"rounds", "plain"})],
-        "max_words": [Interval(Integral, 1, None, closed="left"), None],
-        "n_units": [Interval(Integral, 1, None, closed="left"), None],
-        "share": [Interval(Real, 1e-6, 1, closed="both")],
-        "token_pattern": [str],
-        "lowercase": ["boolean"],
-        "stop_words": [StrOptions({"english"}), "array-like", set, frozenset, None],
-        "tokenizer": [Tokenizer, callable, None],
-        "output": [StrOptions({"matrix", "corpus"})],
-        "progress": ["boolean"],
-        "ledger": [Ledger, None],
-        "random_state": ["random_state", np.random.Generator],
-    }
+    epsilon: Epsilon = field(default=1.0, kw_only=False)
+    delta: Delta = field(default=1e-6, kw_only=False)
+    max_words_per_unit: Annotated[int, Interval(Integral, 1, 1_000_000, closed="both")] = field(
+        default=100, kw_only=False
+    )
+    rerouting: bool = True
+    max_words: AtLeastOne | None = None
+    n_units: AtLeastOne | None = None
+    share: Annotated[float, Interval(Real, 1e-6, 1, closed="both")] = 1.0
+    token_pattern: str = DEFAULT_PATTERN
+    lowercase: bool = True
+    stop_words: Annotated[Any, StrOptions({"english"}), "array-like", set, frozenset, None] = "english"
+    tokenizer: Annotated[Any, Tokenizer, callable, None] = None
+    output: Literal["matrix", "corpus"] = "matrix"
+    ledger: Ledger | None = None
+    random_state: RandomState = None
+    progress: bool = False
 
-    vocabulary_: dict[str, int]
     guarantee_ = GuaranteeOfFit()
-    ledger_: Ledger
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        max_tokens_per_unit: int = 100,
-        *,
-        method: Literal["rounds", "plain"] = "rounds",
-        max_words: int | None = None,
-        n_units: int | None = None,
-        share: float = 1.0,
-        token_pattern: str = DEFAULT_PATTERN,
-        lowercase: bool = True,
-        stop_words: Any = "english",
-        tokenizer: AnyTokenizer = None,
-        output: Literal["matrix", "corpus"] = "matrix",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.max_tokens_per_unit = max_tokens_per_unit
-        self.method = method
-        self.max_words = max_words
-        self.n_units = n_units
-        self.share = share
-        self.token_pattern = token_pattern
-        self.lowercase = lowercase
-        self.stop_words = stop_words
-        self.tokenizer = tokenizer
-        self.output = output
-        self.ledger = ledger
-        self.random_state = random_state
-        self.progress = progress
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
@@ -209,8 +177,8 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             raise InputError(" ".join(str(error).split())) from None
         return Plan.make(
             Budget(float(self.epsilon), float(self.delta)),
-            method=self.method,
-            max_words=int(self.max_tokens_per_unit),
+            rerouting=self.rerouting,
+            max_words=int(self.max_words_per_unit),
             share=float(self.share),
         )
 

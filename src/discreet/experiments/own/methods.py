@@ -120,8 +120,8 @@ METHODS = Experiment(
         "117,000 abstracts for training, every fortieth (3,000) held out; words of three letters or more without "
         "scikit-learn's English stop words, the 2,000 most frequent taken as public. K = 20, δ = 1e-6, document level.",
         "PrivateLDA, VariationalLDA and SpectralLDA have their defaults (α = 0.1, α₀ = 0.5); N is not given to them "
-        "and is charged. VI of Park et al. is `VariationalLDA.published()` at this ε and δ with N known, at most 100 "
-        "tokens of a document and a clip of a tenth of that. LDA: 150 sweeps, α = 0.1, β = 0.05. Perplexity is "
+        "and is charged. VI of Park et al. is `VariationalLDA.paper_settings()` at this ε and δ with N known, at most "
+        "100 tokens of a document and a clip of a tenth of that. LDA: 150 sweeps, α = 0.1, β = 0.05. Perplexity is "
         "measured with α = 0.1.",
         "The defaults of PrivateLDA and VariationalLDA were chosen on other abstracts of this corpus, those of "
         "SpectralLDA on the very documents held out here, which favours it. On private data each such try would have "

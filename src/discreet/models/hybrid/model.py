@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import field
+from numbers import Real
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -15,11 +15,12 @@ from discreet._random import Key
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
-from discreet.engines.interface import MAX_TOPICS, SweepEngine
+from discreet.engines.interface import SweepEngine
 from discreet.kernels.sums.counts import topic_totals
 from discreet.mechanisms.release import release_sum
-from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
-from discreet.models.bounds import EPSILON, PRIOR
+from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.bounds import Alpha, AtLeastOne, Epsilon, Prior, Sweeps, Topics
+from discreet.models.estimator import Paying, Resumable, Running, estimator
 from discreet.models.hybrid.plan import (
     LARGEST_INHERENT,
     SELF_TESTS,
@@ -31,10 +32,10 @@ from discreet.models.hybrid.plan import (
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import Observer, Relation, Unit
-from discreet.privacy.ledger import Budget, Ledger
+from discreet.privacy.ledger import Budget
 from discreet.training.checkpoint import open_checkpoint, reopened
 from discreet.training.inputs import check_vocabulary, vocabulary_cost
-from discreet.training.loop import Callback, Measures, run_sweeps
+from discreet.training.loop import Measures, run_sweeps
 from discreet.training.promise import open_ledger
 
 LONGEST = 2**17
@@ -49,7 +50,8 @@ MISSING = (
 )
 
 
-class HybridLDA(TopicModel):
+@estimator
+class HybridLDA(Running, Resumable, Paying, TopicModel):
     """HDP-LDA (paper 000, Algorithm 1) in a form that can be proved: Theorem B of ``docs/guarantees.md``.
 
     Protects **one word**: neighbours differ by one token, replaced by another word of the vocabulary, in documents of
@@ -103,7 +105,7 @@ class HybridLDA(TopicModel):
     ----------
     components_, alpha_, beta_, guarantee_, ledger_ :
         The topics, and what they promise.
-    clip_ : float
+    largest_count_ : float
         C.
     history_ : dict of lists
         Empty: measures would be computed from the documents.
@@ -112,61 +114,17 @@ class HybridLDA(TopicModel):
     method = "hybrid"
     _self_tests = SELF_TESTS
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [EPSILON, None],
-        "delta": [Interval(Real, 0, 1, closed="left")],
-        "epsilon_laplace": [EPSILON, None],
-        "epsilon_inherent": [Interval(Real, 0, LARGEST_INHERENT, closed="right"), None],
-        "alpha": [PRIOR, "array-like"],  # [priors] an array is held to the same range by `broadcast_alpha`
-        "beta": [PRIOR],
-        "n_sweeps": [Interval(Integral, 1, 2**31, closed="both")],
-        "n_average": [Interval(Integral, 1, None, closed="left")],
-        "as_published": ["boolean"],
-        "ledger": [Ledger, None],
-        "checkpoint": [str, os.PathLike, None],
-        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
-        **RUNNING,
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        epsilon_laplace: float | None = None,
-        epsilon_inherent: float | None = None,
-        alpha: Any = 0.1,
-        beta: float = 1.0,
-        n_sweeps: int = 20,
-        n_average: int = 10,
-        as_published: bool = False,
-        ledger: Ledger | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 5,
-        n_threads: int | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-        callbacks: Iterable[Callback] | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.delta = delta
-        self.epsilon_laplace = epsilon_laplace
-        self.epsilon_inherent = epsilon_inherent
-        self.alpha = alpha
-        self.beta = beta
-        self.n_sweeps = n_sweeps
-        self.n_average = n_average
-        self.as_published = as_published
-        self.ledger = ledger
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.n_threads = n_threads
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
+    n_topics: Topics = field(default=10, kw_only=False)
+    epsilon: Epsilon | None = None
+    delta: Annotated[float, Interval(Real, 0, 1, closed="left")] = 1e-6
+    epsilon_laplace: Epsilon | None = None
+    epsilon_inherent: Annotated[float, Interval(Real, 0, LARGEST_INHERENT, closed="right")] | None = None
+    alpha: Alpha = 0.1  # [priors] an array is held to the same range by `broadcast_alpha`
+    beta: Prior = 1.0
+    n_sweeps: Sweeps = 20
+    n_average: AtLeastOne = 10
+    as_published: bool = False
+    checkpoint_every: AtLeastOne = 5
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents. ``y`` is ignored."""
@@ -205,7 +163,7 @@ class HybridLDA(TopicModel):
         assumptions += conditions
         payment.settle()
         self.components_ = training.topics()
-        self.alpha_, self.beta_, self.clip_ = alpha, float(self.beta), plan.clip(self.beta)
+        self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), plan.clip(self.beta)
         self.ledger_ = ledger
         spent = None
         if checkpoint is not None:
@@ -243,7 +201,7 @@ class HybridLDA(TopicModel):
             range(1, self.n_sweeps + 1), sweep, callbacks=self.callbacks or (), progress=self.progress
         )
         self.components_ = sampler.topics_of_words()  # line 20
-        self.alpha_, self.beta_, self.clip_ = alpha, float(self.beta), clip
+        self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), clip
         if laplace is None:
             self.guarantee_ = Guarantee.none(
                 f"limited inherent privacy only: draws are held to {inherent:g} a sweep, but counts leave without noise"

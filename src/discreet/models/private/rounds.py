@@ -38,6 +38,15 @@ not spent on its main topic alone."""
 STEP = 0.5
 """Round i moves the running average by i^-STEP."""
 
+FEW_TOPICS, SWEEPS, MORE_SWEEPS = 32, 8, 16
+"""Local sweeps in a round with up to so many topics, and with more. A start afresh knows nothing of the other words of
+the document; among many topics under much noise, 8 sweeps leave it short of what the document says as a whole."""
+
+
+def usual_sweeps(n_topics: int) -> int:
+    """The default of ``local_sweeps``: a function of the number of topics alone, which is public."""
+    return SWEEPS if n_topics <= FEW_TOPICS else MORE_SWEEPS
+
 
 _RELEASED = (
     "n_units",
@@ -69,6 +78,7 @@ class Rounds:
         self.model, self.plan, self.engine, self.payment, self.alpha = model, plan, engine, payment, alpha
         self.word_prior = word_prior
         """Of seed words, topic × word."""
+        self.local_sweeps = model.local_sweeps or usual_sweeps(model.n_topics)
         self.n_releases = 0
         self.events = plan.round_events
         if saved:
@@ -168,7 +178,7 @@ class Rounds:
             self.plan.threshold,
             self._weights(),
             self.alpha,
-            n_sweeps=model.n_sweeps,
+            n_sweeps=self.local_sweeps,
             cell_weights=self.cell_weights / grid,
             background=background,
             clip=event.sensitivity,  # [clip] what was charged

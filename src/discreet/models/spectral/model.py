@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet._random import Key
@@ -17,17 +18,15 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines import open_moments
 from discreet.engines.interface import LARGEST_UNIT
 from discreet.models.base import TopicModel, check_sizes, numbers
-from discreet.models.bounds import DELTA, EPSILON, PRIOR
+from discreet.models.bounds import Epsilon, Prior, WordPower
+from discreet.models.estimator import Paying, Seeded, estimator
 from discreet.models.spectral.exact import Whitened, exact_moments
 from discreet.models.spectral.moments import smoothed, to_simplex
 from discreet.models.spectral.private import MOST_WORDS, Plan, PrivateMoments, check_words
-from discreet.models.spectral.published.choice import Candidate
-from discreet.models.spectral.published.configurations import check_configuration, fit_configuration
-from discreet.models.spectral.published.edges import Constants, Edge
-from discreet.models.spectral.tensor import Method, decompose
+from discreet.models.spectral.published.configurations import Published, check_configuration, fit_configuration
+from discreet.models.spectral.tensor import decompose
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
-from discreet.privacy.ledger import Ledger
 from discreet.training import self_test
 from discreet.training.private_fit import UnitFit
 from discreet.training.promise import units_in_words, warn_of_delta
@@ -39,7 +38,8 @@ SMOOTHING = 0.01
 """Of each topic that is the frequencies of words."""
 
 
-class SpectralLDA(TopicModel):
+@estimator
+class SpectralLDA(Seeded, Paying, Published, TopicModel):
     """Latent Dirichlet allocation by the method of moments: no sampling, no local optimum, one pass over the
     documents.
 
@@ -60,10 +60,11 @@ class SpectralLDA(TopicModel):
     is not public. Words are weighted (``word_power``), eigenvalues are corrected for the known noise, negative
     entries of topics become 0, and 1% of the words' frequencies is mixed into each topic.
 
-    **As published.** ``configuration=1`` to ``4`` puts the paper's noise on the paper's edges, line by line
-    (``models/spectral/published/edges.py`` maps symbols and lists differences). Neighbours then *replace* a document,
-    their number is public, and ε is only *claimed*: the guarantee says why. Only Config. 1 has a *proven* form, with
-    ``constants="right"`` (``models/spectral/published/replaced.py``).
+    **As published.** ``as_published=True`` with ``configuration=1`` to ``4`` puts the paper's noise on the paper's
+    edges, line by line (``models/spectral/published/edges.py`` maps symbols and lists differences). Neighbours then
+    *replace* a document, their number is public, and ε is only *claimed*: the guarantee says why. Of the four, only
+    ``configuration=1`` has a form that is *proven*, with other constants (``models/spectral/published/replaced.py``);
+    it is what runs without ``as_published``.
 
     Parameters
     ----------
@@ -74,9 +75,9 @@ class SpectralLDA(TopicModel):
         The budget of one fit; ``epsilon=None`` is the plain form.
     split : three numbers
         How the budget, as precision, is shared between M₁, M₂ and the whitened third moment.
-    clip : float
-        The longest second moment of a unit, as a share of their (released) median length; a unit beyond it has less
-        weight in all moments. Long clips let in more noise. On arXiv's abstracts the default was better than 4
+    clip_factor : float
+        The longest second moment of a unit, as a multiple of their (released) median length; a unit beyond it has less
+        weight in all moments. A longer one lets in more noise. On arXiv's abstracts the default was better than 4
         even at ε = 64. Many documents over few words (up to a hundred) that truly follow LDA want 4.
     word_power : float
         A word of frequency u gets the weight u^word_power.
@@ -88,16 +89,18 @@ class SpectralLDA(TopicModel):
     max_tokens : int
         A public cap on the tokens of one unit (private form).
     configuration : None, 1, 2, 3, 4 or "choose"
-        None: our form. A number: the paper's configuration, with noise on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂ (2);
-        on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α (4). ``"choose"``: the paper's choice by private
-        likelihood (``models/spectral/published/choice.py``). ``split``, ``clip``, ``word_power``, ``fewer_topics``,
-        ``max_tokens`` and ``groups`` are not part of them (``fewer_topics`` is of the proven one).
-    constants : "appendix", "text" or "right"
-        Sensitivities that the published noise is for: of appendix H (eq. 64 and around), of section 6 (every O(·) as
-        it stands), or, for ``configuration=1`` alone, ours.
+        None: our form. A number: the paper's configuration, with noise on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂
+        (2); on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α (4). ``"choose"``: the paper's choice by
+        private likelihood (``models/spectral/published/choice.py``). ``split``, ``clip_factor``, ``word_power``,
+        ``fewer_topics``, ``max_tokens`` and ``groups`` are not part of them (``fewer_topics`` is of the proven one).
+    as_published : bool
+        Run the configuration as the paper prints it; its ε is claimed.
+    constants : "appendix" or "text"
+        Sensitivities that the published noise is for: of appendix H (eq. 64 and around), or of section 6 (every O(·) as
+        it stands).
     edge_split : numbers, optional
         Shares of ε and δ for the parts of a configuration: (e3, e4, e8) of 1, (σ_k, e6, e8) of 2, (σ_k, γ_s, e7, e8) of
-        3, (σ_k, γ_s, e9) of 4. With ``constants="right"``: of precision, for (e3, e4).
+        3, (σ_k, γ_s, e9) of 4. Of the proven form: of precision, for (e3, e4).
     choice_share : float
         Of ε and δ, for the likelihood by which ``"choose"`` chooses.
     ledger : Ledger, optional
@@ -124,69 +127,21 @@ class SpectralLDA(TopicModel):
 
     method = "spectral"
     most_words = MOST_WORDS
-    configuration_: int
-    edge_split_: tuple[float, ...]
-    edges_: tuple[Edge, ...]
-    choice_: tuple[Candidate, ...]
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
-        "alpha0": [PRIOR],
-        "epsilon": [EPSILON, None],
-        "delta": [DELTA],
-        "split": ["array-like"],
-        "clip": [Interval(Real, 1e-3, 1e3, closed="both")],
-        "word_power": [Interval(Real, -1, 0, closed="both")],
-        "decomposition": [StrOptions({"power", "simultaneous"})],
-        "fewer_topics": ["boolean"],
-        "max_tokens": [Interval(Integral, 3, LARGEST_UNIT, closed="both")],
-        "configuration": [Options(Integral, {1, 2, 3, 4}), StrOptions({"choose"}), None],
-        "constants": [StrOptions({"appendix", "text", "right"})],
-        "edge_split": ["array-like", None],
-        "choice_share": [Interval(Real, 0, 1, closed="neither")],
-        "ledger": [Ledger, None],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        alpha0: float = 0.5,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        split: tuple[float, float, float] = (0.05, 0.87, 0.08),
-        clip: float = 0.5,
-        word_power: float = -0.35,
-        decomposition: Method = "power",
-        fewer_topics: bool = True,
-        max_tokens: int = 10_000,
-        configuration: Literal[1, 2, 3, 4, "choose"] | None = None,
-        constants: Constants = "appendix",
-        edge_split: tuple[float, ...] | None = None,
-        choice_share: float = 0.1,
-        ledger: Ledger | None = None,
-        n_threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha0 = alpha0
-        self.epsilon = epsilon
-        self.delta = delta
-        self.split = split
-        self.clip = clip
-        self.word_power = word_power
-        self.decomposition = decomposition
-        self.fewer_topics = fewer_topics
-        self.max_tokens = max_tokens
-        self.configuration = configuration
-        self.constants = constants
-        self.edge_split = edge_split
-        self.choice_share = choice_share
-        self.ledger = ledger
-        self.n_threads = n_threads
-        self.random_state = random_state
+    n_topics: Annotated[int, Interval(Integral, 1, MOST_TOPICS, closed="both")] = field(default=10, kw_only=False)
+    alpha0: Prior = 0.5
+    epsilon: Epsilon | None = None
+    split: Annotated[tuple[float, float, float], "array-like"] = (0.05, 0.87, 0.08)
+    clip_factor: Annotated[float, Interval(Real, 1e-3, 1e3, closed="both")] = 0.5
+    word_power: WordPower = -0.35
+    decomposition: Literal["power", "simultaneous"] = "power"
+    fewer_topics: bool = True
+    max_tokens: Annotated[int, Interval(Integral, 3, LARGEST_UNIT, closed="both")] = 10_000
+    configuration: Literal[1, 2, 3, 4, "choose"] | None = None
+    as_published: bool = False
+    constants: Literal["appendix", "text"] = "appendix"
+    edge_split: Annotated[tuple[float, ...], "array-like"] | None = None
+    choice_share: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.1
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
@@ -196,7 +151,7 @@ class SpectralLDA(TopicModel):
             raise InputError(
                 f"split must be three numbers from 0.001 to 1000, for the three moments; found {self.split!r}."
             )
-        if self.configuration is not None:
+        if self.configuration is not None or self.as_published:
             check_configuration(self, groups)
         private = self.epsilon is not None and self.configuration is None
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens if private else None)
@@ -230,7 +185,7 @@ class SpectralLDA(TopicModel):
         engine = open_moments(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
         reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
         training = PrivateMoments(engine, plan, reservation, fit.key)
-        found = training.run(self.n_topics, self.alpha0, self.word_power, self.clip)
+        found = training.run(self.n_topics, self.alpha0, self.word_power, self.clip_factor)
         engine.close()
         self.eigenvalues_ = found.whitened.whitening.values
         clear = self._decompose(found.whitened, training.frequencies, found.least) if found.n_above else 0

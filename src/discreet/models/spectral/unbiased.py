@@ -66,7 +66,9 @@ class LdaMoments:
 
     def __init__(self, corpus: Corpus, alpha0: float, *, n_threads: int | None = None) -> None:
         if corpus.n_documents < FEWEST:
-            raise InputError(f"these moments take at least {FEWEST} documents. Pass more.")
+            raise InputError(
+                f"these moments need at least {FEWEST} documents; found n_samples={corpus.n_documents}. Pass more."
+            )
         self.engine = open_moments(corpus, n_threads=n_threads)
         self.n, self.n_words, self.alpha0 = corpus.n_documents, corpus.n_words, float(alpha0)
         self.coefficients = Coefficients.of(self.alpha0)

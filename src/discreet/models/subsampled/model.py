@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_kept_units
-from discreet.engines.interface import LARGEST_UNIT, MAX_TOPICS, MOST_SWEEPS
-from discreet.models.base import RUNNING, TopicModel, broadcast_alpha
-from discreet.models.bounds import CLIP, DELTA, EPSILON, PRIOR, RATE
+from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.bounds import Alpha, AtLeastOne, Clip, Epsilon, LocalSweeps, Prior, Sweeps, Topics
+from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.subsampled.rounds import Plan, Rounds
 from discreet.privacy.events import Entry
-from discreet.privacy.ledger import Ledger
 from discreet.training import self_test
 from discreet.training.checkpoint import fingerprint
-from discreet.training.loop import Callback, run_sweeps
+from discreet.training.loop import run_sweeps
 from discreet.training.private_fit import UnitFit
 
 
-class SubsampledLDA(TopicModel):
+@estimator
+class SubsampledLDA(SampledUnits, TopicModel):
     """LDA on Poisson subsamples with Gaussian noise: SUB-LDA [1]_, made sound (the default) or as published.
 
     **Sound.** In each round every unit (document, or user with ``groups=``) takes part with probability
@@ -58,7 +57,7 @@ class SubsampledLDA(TopicModel):
       counts (tokens not sampled, earlier noise) is here the running mean of releases, of step i^-0.6.
     * A contribution is clipped to ℓ₂ norm ``clip``; the paper clips counts before a draw, which bounds no sensitivity.
     * Noise is calibrated to (ε, δ) for all rounds together (privacy loss distributions), not at one Rényi order.
-    * Sweeps are frozen: counts do not move within one. A round has ``n_sweeps`` of them (the paper: one).
+    * Sweeps are frozen: counts do not move within one. A round has ``local_sweeps`` of them (the paper: one).
     * A cell below half its noise deviation is taken as that; the paper lets counts be negative.
     * Topics start around uniform, without reading a word; Θ is not kept.
     * ``adaptive``: Eq. 10 gives a token the rate vγ if its word is frequent in its topic, else 0. A unit's rate here is
@@ -91,7 +90,7 @@ class SubsampledLDA(TopicModel):
     n_rounds : int
         Rounds, all of which are paid for.
     sampling_rate : float
-    n_sweeps : int
+    local_sweeps : int
         Local sweeps in a round.
     clip : float
         The largest norm of a unit's contribution, in tokens. A public number: do not look at the documents for it.
@@ -126,91 +125,24 @@ class SubsampledLDA(TopicModel):
     method = "subsampled"
     _self_tests = (self_test.gaussian_noise, self_test.coins, self_test.topic_counts)
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [EPSILON],
-        "delta": [DELTA],
-        "alpha": [PRIOR, "array-like"],
-        "beta": [PRIOR],
-        "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
-        "sampling_rate": [RATE],
-        "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
-        "clip": [CLIP],
-        "adaptive": ["boolean"],
-        "boost": [Interval(Real, 1, None, closed="left")],
-        "frequent_share": [Interval(Real, 0, 1, closed="right")],
-        "tolerance": [Interval(Real, 0, None, closed="left"), None],
-        "patience": [Interval(Integral, 0, None, closed="left")],
-        "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
-        "as_published": ["boolean"],
-        "order": [Interval(Integral, 2, 1000, closed="both")],
-        "round_epsilon": [EPSILON, None],
-        "max_count": [Interval(Real, 0, None, closed="neither"), None],
-        "noise": [StrOptions({"token", "iteration"})],
-        "ledger": [Ledger, None],
-        "checkpoint": [str, os.PathLike, None],
-        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
-        **RUNNING,
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        alpha: Any = 0.1,
-        beta: float = 0.01,
-        n_rounds: int = 100,
-        sampling_rate: float = 0.1,
-        n_sweeps: int = 8,
-        clip: float = 5.0,
-        adaptive: bool = False,
-        boost: float = 2.0,
-        frequent_share: float = 0.5,
-        tolerance: float | None = None,
-        patience: int = 3,
-        max_tokens: int = 10_000,
-        as_published: bool = False,
-        order: int = 14,
-        round_epsilon: float | None = None,
-        max_count: float | None = None,
-        noise: str = "token",
-        ledger: Ledger | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 20,
-        n_threads: int | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-        callbacks: Iterable[Callback] | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.beta = beta
-        self.n_rounds = n_rounds
-        self.sampling_rate = sampling_rate
-        self.n_sweeps = n_sweeps
-        self.clip = clip
-        self.adaptive = adaptive
-        self.boost = boost
-        self.frequent_share = frequent_share
-        self.tolerance = tolerance
-        self.patience = patience
-        self.max_tokens = max_tokens
-        self.as_published = as_published
-        self.order = order
-        self.round_epsilon = round_epsilon
-        self.max_count = max_count
-        self.noise = noise
-        self.ledger = ledger
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.n_threads = n_threads
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
+    n_topics: Topics = field(default=10, kw_only=False)
+    epsilon: Epsilon = 1.0
+    alpha: Alpha = 0.1
+    beta: Prior = 0.01
+    n_rounds: Sweeps = 100
+    local_sweeps: LocalSweeps = 8
+    clip: Clip = 5.0
+    adaptive: bool = False
+    boost: Annotated[float, Interval(Real, 1, None, closed="left")] = 2.0
+    frequent_share: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.5
+    tolerance: Annotated[float, Interval(Real, 0, None, closed="left")] | None = None
+    patience: Annotated[int, Interval(Integral, 0, None, closed="left")] = 3
+    checkpoint_every: AtLeastOne = 20
+    as_published: bool = False
+    order: Annotated[int, Interval(Integral, 2, 1000, closed="both")] = 14
+    round_epsilon: Epsilon | None = None
+    max_count: Annotated[float, Interval(Real, 0, None, closed="neither")] | None = None
+    noise: Literal["token", "iteration"] = "token"
 
     @property
     def largest_rate(self) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from numbers import Integral, Real
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import field
+from numbers import Real
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -14,9 +14,10 @@ from discreet._errors import InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_variational_units
-from discreet.engines.interface import LARGEST_UNIT, MAX_TOPICS, MOST_SWEEPS, VariationalUnitEngine
-from discreet.models.base import RUNNING, TopicModel, broadcast_alpha, check_sizes
-from discreet.models.bounds import CLIP, DELTA, EPSILON, N_UNITS, PRIOR, RATE
+from discreet.engines.interface import VariationalUnitEngine
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Prior, Topics, Units, WordPower
+from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.private import shrink
 from discreet.models.private.plan import Plan
 from discreet.models.variational.rounds import (
@@ -27,20 +28,20 @@ from discreet.models.variational.rounds import (
 )
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
-from discreet.privacy.ledger import Ledger
 from discreet.training import self_test
-from discreet.training.loop import Callback, run_sweeps
+from discreet.training.loop import run_sweeps
 from discreet.training.private_fit import UnitFit
 
 
-class VariationalLDA(TopicModel):
+@estimator
+class VariationalLDA(SampledUnits, TopicModel):
     """Latent Dirichlet allocation by stochastic variational Bayes [1]_, under differential privacy [2]_ or without.
 
     In each round every unit (document, or user with ``groups=``) takes part with probability ``sampling_rate``, by a
-    secret coin of its own. A unit that takes part infers the topics of its documents by ``n_sweeps`` variational steps
-    (``kernels/sums/variational.py``) and contributes its expected topic counts, clipped to one norm and put on a grid
-    of whole numbers. The sum gets discrete Gaussian noise in every cell and is released; λ, the Dirichlet parameters of
-    the topics, moves towards it by ρ_t = (τ₀ + t)^-κ. This is Theorem A of ``docs/guarantees.md``, as for
+    secret coin of its own. A unit that takes part infers the topics of its documents by ``local_sweeps`` variational
+    steps (``kernels/sums/variational.py``) and contributes its expected topic counts, clipped to one norm and put on a
+    grid of whole numbers. The sum gets discrete Gaussian noise in every cell and is released; λ, the Dirichlet
+    parameters of the topics, moves towards it by ρ_t = (τ₀ + t)^-κ. This is Theorem A of ``docs/guarantees.md``, as for
     :class:`~discreet.PrivateLDA`, with another local step (``models/variational/proof.md``).
 
     Three forms:
@@ -50,7 +51,8 @@ class VariationalLDA(TopicModel):
       Gibbs sweeps. It shows what the local step does: on 117,000 abstracts (2,000 words, 20 topics, five runs) it had
       perplexity 853 at ε = 1 and 845 at ε = 4, where PrivateLDA has 845 and 822, and its topics were the more coherent
       (``reproduce private methods``).
-    * **plain** (``plain=True``): the steps of [2]_ and no others. :meth:`published` makes one with their setting.
+    * **as published** (``as_published=True``): the steps of [2]_ and no others. :meth:`paper_settings` makes one with
+      their setting.
     * **exact** (``epsilon=None``): ordinary stochastic variational Bayes, without noise, clip, cap or promise. With
       ``sampling_rate=1`` it is batch variational Bayes: every step is 1.
 
@@ -81,19 +83,20 @@ class VariationalLDA(TopicModel):
     beta : float
     n_units : int, optional
         The number of units where it is public. By default our form estimates it from its histogram of sizes.
-    n_rounds, sampling_rate, n_sweeps :
+    n_rounds, sampling_rate, local_sweeps :
         Rounds; each unit's chance to take part in one; local steps in a round.
     clip : float, optional
         The largest norm of a contribution, in tokens. By default our form takes a quarter of the median of the units'
-        sizes (histogram). ``plain`` needs a number: do not look at the documents for it.
+        sizes (histogram). ``as_published`` needs a number: do not look at the documents for it.
     learning_offset, learning_decay : float
     word_power : float
         As in :class:`~discreet.PrivateLDA`; our form only.
     max_tokens : int
         A public cap on the tokens of one unit, applied before anything else.
-    plain : bool
+    as_published : bool
     noise_multiplier : float, optional
-        With ``plain``, in place of ``epsilon``: the noise of a round, as a multiple of the clip. What it costs follows.
+        With ``as_published``, in place of ``epsilon``: the noise of a round, as a multiple of the clip. What it costs
+        follows.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint, checkpoint_every :
@@ -122,82 +125,21 @@ class VariationalLDA(TopicModel):
 
     method = "variational"
 
-    _parameter_constraints = {
-        "n_topics": [Interval(Integral, 1, MAX_TOPICS, closed="both")],
-        "epsilon": [EPSILON, None],
-        "delta": [DELTA],
-        "alpha": [PRIOR, "array-like"],
-        "beta": [PRIOR],
-        "n_units": [N_UNITS, None],
-        "n_rounds": [Interval(Integral, 1, 2**31, closed="both")],
-        "sampling_rate": [RATE],
-        "n_sweeps": [Interval(Integral, 1, MOST_SWEEPS, closed="both")],
-        "clip": [CLIP, None],
-        "learning_offset": [Interval(Real, 1, 1e9, closed="both")],
-        "learning_decay": [Interval(Real, 0, 1, closed="right")],
-        "word_power": [Interval(Real, -1, 0, closed="both")],
-        "max_tokens": [Interval(Integral, 1, LARGEST_UNIT, closed="both")],
-        "plain": ["boolean"],
-        "noise_multiplier": [Interval(Real, 1e-3, 1e6, closed="both"), None],
-        "ledger": [Ledger, None],
-        "checkpoint": [str, os.PathLike, None],
-        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
-        **RUNNING,
-    }
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        alpha: Any = 0.1,
-        beta: float = 0.05,
-        n_units: int | None = None,
-        n_rounds: int = 300,
-        sampling_rate: float = 0.1,
-        n_sweeps: int = 16,
-        clip: float | None = None,
-        learning_offset: float = 1.0,
-        learning_decay: float = 0.5,
-        word_power: float = -0.4,
-        max_tokens: int = 10_000,
-        plain: bool = False,
-        noise_multiplier: float | None = None,
-        ledger: Ledger | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 40,
-        n_threads: int | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-        callbacks: Iterable[Callback] | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.beta = beta
-        self.n_units = n_units
-        self.n_rounds = n_rounds
-        self.sampling_rate = sampling_rate
-        self.n_sweeps = n_sweeps
-        self.clip = clip
-        self.learning_offset = learning_offset
-        self.learning_decay = learning_decay
-        self.word_power = word_power
-        self.max_tokens = max_tokens
-        self.plain = plain
-        self.noise_multiplier = noise_multiplier
-        self.ledger = ledger
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.n_threads = n_threads
-        self.random_state = random_state
-        self.progress = progress
-        self.callbacks = callbacks
+    n_topics: Topics = field(default=10, kw_only=False)
+    epsilon: Epsilon | None = None
+    alpha: Alpha = 0.1
+    beta: Prior = 0.05
+    n_units: Units | None = None
+    local_sweeps: LocalSweeps = 16
+    clip: Clip | None = None
+    learning_offset: Annotated[float, Interval(Real, 1, 1e9, closed="both")] = 1.0
+    learning_decay: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.5
+    word_power: WordPower = -0.4
+    as_published: bool = False
+    noise_multiplier: Annotated[float, Interval(Real, 1e-3, 1e6, closed="both")] | None = None
 
     @classmethod
-    def published(cls, **changes: Any) -> Self:
+    def paper_settings(cls, **changes: Any) -> Self:
         """The setting of Park et al.'s experiment on 400,000 articles of Wikipedia over 7,702 public words.
 
         50 topics, α = η = 1/50, one epoch of batches of 20,000, at most 500 tokens a document, clip 0.1 · 500,
@@ -212,7 +154,7 @@ class VariationalLDA(TopicModel):
         """
         setting: dict[str, Any] = {
             "n_topics": 50,
-            "plain": True,
+            "as_published": True,
             "noise_multiplier": 1.24,
             "delta": 1e-4,
             "alpha": 1 / 50,
@@ -220,7 +162,7 @@ class VariationalLDA(TopicModel):
             "n_units": 400_000,
             "n_rounds": 20,
             "sampling_rate": 0.05,
-            "n_sweeps": 100,
+            "local_sweeps": 100,
             "clip": 0.1 * 500,
             "max_tokens": 500,
             "learning_offset": 1024.0,
@@ -242,7 +184,7 @@ class VariationalLDA(TopicModel):
             return self._fit_exact(corpus)
         fit = UnitFit(self, corpus, groups)
         assumed = () if self.n_units is None else ("n_units is public",)
-        if self.plain:
+        if self.as_published:
             published = PublishedPlan.make(self, corpus.n_words, fit.before)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             reservation = fit.reserve((published.rounds,))  # [reserve-published] before any noise
@@ -299,20 +241,20 @@ class VariationalLDA(TopicModel):
 
     def _check_together(self) -> None:
         """Parameters that are good alone and not with each other."""
-        if self.noise_multiplier is not None and (self.epsilon is not None or not self.plain):
+        if self.noise_multiplier is not None and (self.epsilon is not None or not self.as_published):
             raise InputError(
-                "noise_multiplier= takes the place of epsilon= and goes with plain=True. Give epsilon= alone, or "
-                "plain=True and noise_multiplier=."
+                "noise_multiplier= takes the place of epsilon= and goes with as_published=True. Give epsilon= alone, "
+                "or as_published=True and noise_multiplier=."
             )
         private = self.epsilon is not None or self.noise_multiplier is not None
-        if self.plain and (not private or self.clip is None):
+        if self.as_published and (not private or self.clip is None):
             raise InputError(
-                "plain=True is a private form and needs clip= and epsilon= (or noise_multiplier=). Give them, or leave "
-                "plain out."
+                "as_published=True is a private form and needs clip= and epsilon= (or noise_multiplier=). Give them, "
+                "or leave as_published out."
             )
-        if self.checkpoint is not None and (self.plain or not private):
+        if self.checkpoint is not None and (self.as_published or not private):
             raise InputError(
-                "only our private form can be resumed (epsilon=, without plain=True). Leave checkpoint out."
+                "only our private form can be resumed (epsilon=, without as_published=True). Leave checkpoint out."
             )
         if self.ledger is not None and not private:
             raise InputError("epsilon=None adds no noise, so there is nothing to charge. Give epsilon, or no ledger.")
@@ -320,7 +262,7 @@ class VariationalLDA(TopicModel):
     @property
     def _self_tests(self) -> tuple[self_test.Test, ...]:
         used = (self_test.gaussian_noise, self_test.coins, self_test.variational_residuals)
-        return used if self.plain else (*used, self_test.word_counts)
+        return used if self.as_published else (*used, self_test.word_counts)
 
     def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
         """Its releases over so many words; ``before`` is what these have cost."""

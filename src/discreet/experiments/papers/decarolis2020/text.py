@@ -140,11 +140,11 @@ FIGURE_4 = Experiment(
         "most frequent words taken as public. The paper gives neither its number of documents and words nor ε, δ, α₀ "
         f"and K. Here δ = {DELTA:g}, K = 10 and 30; α₀ = 0.5 for spectral methods, α = 0.1 a topic for the others, "
         "and α = 0.1 when perplexity is measured. Repetitions: 3.",
-        "Configurations: `SpectralLDA(configuration=1…4)` with the constants of the paper's appendix and "
-        "SpectralLDA's default shares of the budget. Their ε is only claimed (docs/guarantees.md), and for neighbours "
-        "that replace a document; ours is for one that is added or removed.",
-        "VI of Park et al.: `VariationalLDA.published()` at this ε and δ, with at most 100 tokens of a document and a "
-        "clip of a tenth of that, as theirs. VariationalLDA: our form of it.",
+        "Configurations: `SpectralLDA(configuration=1…4, as_published=True)` with constants of the paper's appendix "
+        "and SpectralLDA's default shares of the budget. Their ε is only claimed (docs/guarantees.md), and for "
+        "neighbours that replace a document; ours is for one that is added or removed.",
+        "VI of Park et al.: `VariationalLDA.paper_settings()` at this ε and δ, with at most 100 tokens of a document "
+        "and a clip of a tenth of that, as theirs. VariationalLDA: our form of it.",
         "“Less utility loss” is read as a lower perplexity at the same ε.",
     ),
 )

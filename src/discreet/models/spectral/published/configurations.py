@@ -14,7 +14,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.models.published import claimed
 from discreet.models.spectral.moments import smoothed
 from discreet.models.spectral.private import check_words
-from discreet.models.spectral.published.choice import choose_configuration
+from discreet.models.spectral.published.choice import Candidate, choose_configuration
 from discreet.models.spectral.published.edges import Account, Configured, Edge, shares
 from discreet.models.spectral.published.mirrored import check_mirrored
 from discreet.models.spectral.published.replaced import fit_replaced
@@ -38,28 +38,38 @@ GAP = (
 SCALE = "the noise's size is computed from σ₁(M̂₂) and σ₁(T̂), which are not released"
 
 
+class Published:
+    """What a published form leaves on the model."""
+
+    configuration_: int
+    edge_split_: tuple[float, ...]
+    edges_: tuple[Edge, ...]
+    choice_: tuple[Candidate, ...]
+
+
 def check_configuration(model: SpectralLDA, groups: Any) -> None:
     """Whatever can be refused before the documents are read."""
-    name = f"configuration={model.configuration!r}"
-    right = model.constants == "right"
+    name, claims = f"configuration={model.configuration!r}", model.as_published
+    if model.configuration is None:
+        raise InputError("as_published=True needs configuration=1 to 4 or 'choose': the paper has four. Give one.")
     if model.epsilon is None:
         raise InputError(f"{name} adds noise for an epsilon, and none was given. Give epsilon, or no configuration.")
-    if right and model.configuration != 1:
+    if model.configuration != 1 and not claims:
         raise InputError(
-            f"constants='right' is there for configuration=1 alone: nobody knows right constants for {name}. Use "
-            "'appendix' or 'text'."
+            f"{name} has no form that is proved: its epsilon is only claimed. Add as_published=True to reproduce the "
+            "paper, or use configuration=1 or none."
         )
-    if model.ledger is not None and not right:
+    if model.ledger is not None and claims:
         raise InputError(
-            f"{name} gives an epsilon that is only claimed, so no ledger can account for it. Leave ledger or "
-            "configuration out, or use configuration=1 with constants='right'."
+            f"{name} as published gives an epsilon that is only claimed, so no ledger can account for it. Leave ledger "
+            "or as_published out."
         )
     if groups is not None:
         raise InputError(f"{name} protects one document, never all of a user. Leave groups or configuration out.")
     if model.configuration == "choose":
         if model.edge_split is not None:
             raise InputError("configuration='choose' also chooses the split. Leave edge_split or 'choose' out.")
-    elif model.configuration is not None and not right:
+    elif claims:
         shares(int(model.configuration), model.edge_split, 1.0, 1e-6)
         if model.configuration == 1:
             check_mirrored(int(model.n_topics))
@@ -76,7 +86,7 @@ def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> N
         raise InputError(
             f"{model.n_topics} topics cannot be told apart by {corpus.n_words} words. Ask for fewer topics."
         )
-    if model.constants == "right":
+    if not model.as_published:
         fit_replaced(model, corpus, smoothing)
         return
     check_words(corpus.n_words)
@@ -136,7 +146,7 @@ def _why_claimed(model: SpectralLDA, moments: LdaMoments, edges: list[Edge]) -> 
         delta = sum(edge.delta for edge in edges)
         found += [
             f"in exact arithmetic the noise on e3, e4 and e8 would give ε = {epsilon_of(plan, delta):.4g} at "
-            f"δ = {delta:g} (constants='right' is the proven form)",
+            f"δ = {delta:g} (without as_published it is proven)",
             FLOATS,
         ]
     large = max(edge.epsilon for edge in edges)

@@ -29,7 +29,7 @@ def check_mirrored(k: int) -> None:
     if k > MOST_MIRRORED:
         raise InputError(
             f"configuration=1 draws its symmetric noise through a covariance that grows like n_topics⁶, and {k} topics "
-            f"are too many. Ask for at most {MOST_MIRRORED} topics, or use constants='right' or another configuration."
+            f"are too many. Ask for at most {MOST_MIRRORED} topics, leave as_published out, or change configuration."
         )
 
 

@@ -1,4 +1,4 @@
-"""Config. 1 with right constants, proven: ``SpectralLDA(configuration=1, constants="right")``.
+"""Config. 1 with right constants, proven: ``SpectralLDA(configuration=1)``.
 
 The edges of the paper's Config. 1 are a cut: M̂₃ (e3) and M̂₂ (e4, e8). Here both get discrete Gaussian noise that is
 calibrated to how far replacing one document can move them (`sensitivities`), within one ledger. Proof:
@@ -65,7 +65,7 @@ class ReplacePlan:
         given = numbers(USUAL_SPLIT if model.edge_split is None else model.edge_split, "edge_split")
         if given.shape != (2,) or not (np.isfinite(given) & (given > 0)).all():
             raise InputError(
-                "edge_split must be 2 positive numbers for configuration=1 with constants='right', the shares of e3 "
+                "edge_split must be 2 positive numbers for configuration=1, the shares of e3 "
                 f"and e4; found {model.edge_split!r}."
             )
         assert model.epsilon is not None

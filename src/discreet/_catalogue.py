@@ -1,0 +1,134 @@
+"""Every model, one row each: its class and home, its name after ``--method``, whom it protects, what it takes.
+
+The public list of the package, the command line and the contract tests are made from these rows, so a new model is one
+row here. Nothing is imported for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+
+class Form(NamedTuple):
+    """One way to run a model on the command line. Options that it neither needs nor takes are refused."""
+
+    needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    private: bool = True
+    """Whether it makes a promise or a claim, so that nothing may be said of how much was read."""
+    defaults: Mapping[str, Any] = {}
+    """Parameters that are set where the option was not given."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return (*self.needs, *self.takes)
+
+
+class Model(NamedTuple):
+    """One row."""
+
+    name: str
+    """The class, public as ``discreet.NAME``."""
+    home: str
+    """Its module."""
+    method: str
+    """After ``--method``."""
+    unit: str
+    """What its sound form protects by default; *none* where there is no sound form or no promise."""
+    sound: Form | None
+    """The form that is proved, or adds no noise and promises nothing. None: there is only a published one."""
+    as_published: Form | None = None
+    """The paper's own form, with ``--as-published``. Its ε is claimed."""
+    without_epsilon: Form | None = None
+    """The form that runs without ``--epsilon``, where the sound one needs it."""
+    users: bool = False
+    """Whether ``--group`` makes users the unit."""
+    selects_words: bool = False
+    """Whether ``fit_text`` can select its words privately, from the same budget."""
+
+    @property
+    def forms(self) -> Iterator[Form]:
+        return (form for form in (self.sound, self.as_published, self.without_epsilon) if form is not None)
+
+
+MODELS = (
+    Model(
+        "LDA",
+        "discreet.models.lda",
+        "lda",
+        unit="none",
+        sound=Form(
+            takes=("sweeps", "beta"),
+            private=False,
+            defaults={"n_sweeps": 200, "beta": 0.01, "evaluate_every": 0},  # a release keeps no likelihood
+        ),
+    ),
+    Model(
+        "PrivateLDA",
+        "discreet.models.private.model",
+        "private",
+        unit="document",
+        sound=Form(("epsilon",), ("delta", "budget", "units", "checkpoint")),
+        users=True,
+        selects_words=True,
+    ),
+    Model(
+        "SubsampledLDA",
+        "discreet.models.subsampled.model",
+        "subsampled",
+        unit="document",
+        sound=Form(("epsilon",), ("delta", "budget", "checkpoint", "beta", "adaptive")),
+        as_published=Form(("epsilon",), ("delta", "beta", "adaptive")),
+        users=True,
+        selects_words=True,
+    ),
+    Model(
+        "SpectralLDA",
+        "discreet.models.spectral.model",
+        "spectral",
+        unit="document",
+        sound=Form(("epsilon",), ("delta", "budget")),
+        as_published=Form(("epsilon", "configuration"), ("delta",)),
+        without_epsilon=Form(private=False),
+        users=True,
+        selects_words=True,
+    ),
+    Model(
+        "VariationalLDA",
+        "discreet.models.variational.model",
+        "variational",
+        unit="document",
+        sound=Form(("epsilon",), ("delta", "budget", "units", "checkpoint", "beta")),
+        without_epsilon=Form(takes=("beta",), private=False),
+        users=True,
+        selects_words=True,
+    ),
+    Model(
+        "HybridLDA",
+        "discreet.models.hybrid.model",
+        "hybrid",
+        unit="word",
+        # ε of the whole run; the paper gives the parts of one sweep
+        sound=Form(("epsilon",), ("delta", "budget", "checkpoint", "sweeps", "beta")),
+        as_published=Form(("epsilon-inherent",), ("epsilon-laplace", "sweeps", "beta")),
+    ),
+    Model(
+        "LaplaceLDA",
+        "discreet.models.laplace",
+        "laplace",
+        unit="none",
+        sound=None,
+        as_published=Form(("epsilon",), ("sweeps", "beta")),  # ε of the noise before the first sweep
+    ),
+    Model(
+        "LaplaceLDA",
+        "discreet.models.laplace",
+        "laplace-plus",
+        unit="none",
+        sound=None,
+        as_published=Form(("epsilon",), ("sweeps", "beta"), defaults={"every_sweep": True}),  # ε of one sweep's noise
+    ),
+)
+
+METHODS = {model.method: model for model in MODELS}

@@ -1,0 +1,107 @@
+"""Parameters of estimators, said once: a field with its type, its allowed values and its default.
+
+An estimator is a keyword-only dataclass. The type of a field says what ``fit`` accepts::
+
+    @estimator
+    class Coarse(Running, TopicModel):
+        n_topics: Topics = field(default=10, kw_only=False)
+        alpha: Alpha = 0.1
+        grid: Annotated[int, Interval(Integral, 1, None, closed="left")] = 2
+
+``dataclass`` writes the constructor, which stores and does nothing else, as scikit-learn wants it; ``@estimator`` makes
+the table of constraints that scikit-learn checks in ``fit``. Parameters that several estimators share are the small
+classes at the end of this file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from numbers import Integral
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
+
+from sklearn.utils._param_validation import Options, StrOptions
+
+from discreet.models.bounds import AtLeastOne, Delta, RandomState, Rate, Sweeps, Tokens
+from discreet.privacy.ledger import Ledger
+from discreet.training.loop import Callback
+
+T = TypeVar("T")
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def estimator(cls: type[T]) -> type[T]:
+    """Make a dataclass of ``cls``, with scikit-learn's table of what each parameter may be."""
+    own = {name: allowed(hint) for name, hint in inspect.get_annotations(cls, eval_str=True).items()}
+    inherited = [getattr(base, "_parameter_constraints", {}) for base in reversed(cls.__mro__[1:])]
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    table = {name: allowed for constraints in (*inherited, own) for name, allowed in constraints.items()}
+    made._parameter_constraints = table  # type: ignore[attr-defined]
+    # People read the signature: a model's own parameters first, then the shared ones.
+    signature = inspect.signature(made.__init__)
+    place = {name: i for i, name in enumerate(("self", *own))}
+    ordered = sorted(signature.parameters.values(), key=lambda one: (one.kind, place.get(one.name, len(place))))
+    made.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+    return made
+
+
+def allowed(hint: Any) -> list[Any]:
+    """A type as scikit-learn's constraints."""
+    if hint is NoneType:
+        return [None]
+    if hint is bool:
+        return ["boolean"]
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return [constraint for part in get_args(hint) for constraint in allowed(part)]
+    if origin is Annotated:
+        return list(hint.__metadata__)
+    if origin is Literal:
+        values = get_args(hint)
+        words, numbers = {v for v in values if isinstance(v, str)}, {v for v in values if not isinstance(v, str)}
+        return [*([Options(Integral, numbers)] if numbers else []), *([StrOptions(words)] if words else [])]
+    return [origin or hint]
+
+
+@estimator
+class Seeded:
+    """One machine, and perhaps a seed."""
+
+    n_threads: AtLeastOne | None = None
+    random_state: RandomState = None
+
+
+@estimator
+class Running(Seeded):
+    """A run of many sweeps or rounds, which can be watched."""
+
+    progress: bool = False
+    callbacks: Annotated[Iterable[Callback], list, tuple] | None = None
+
+
+@estimator
+class Paying:
+    """A budget, of which ``epsilon`` stands in each model: some have forms that need none."""
+
+    delta: Delta = 1e-6
+    ledger: Ledger | None = None
+
+
+@estimator
+class Resumable:
+    """A run that can be interrupted."""
+
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: AtLeastOne = 40
+
+
+@estimator
+class SampledUnits(Running, Resumable, Paying):
+    """Rounds in which each unit takes part with the same probability."""
+
+    n_rounds: Sweeps = 300
+    sampling_rate: Rate = 0.1
+    max_tokens: Tokens = 10_000
