@@ -198,7 +198,7 @@ def test_the_person_is_one_term_of_each_sum():
     key = Key.from_seed(0)
     d, d1 = (ThreadUnits(c, None, N_TOPICS, key, max_tokens=1000, n_threads=1) for c in (WITH, WITHOUT))
     table = np.arange(1.0, 9.0).reshape(4, 2)
-    public: dict[str, Any] = {"n_sweeps": 1, "cell_weights": table, "background": 0.0, "clip": 50.0}
+    public: dict[str, Any] = {"local_sweeps": 1, "cell_weights": table, "background": 0.0, "clip": 50.0}
 
     def cells(engine: ThreadUnits, *units: int) -> np.ndarray:
         return engine.residuals(3, only(units, engine.n_units), table, np.ones(2), **public)

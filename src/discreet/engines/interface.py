@@ -150,14 +150,14 @@ class UnitEngine(_Units, Protocol):
         weights: Table,
         alpha: FloatArray,
         *,
-        n_sweeps: int,
+        local_sweeps: int,
         cell_weights: Table,
         background: Table,
         clip: float,
     ) -> IntArray:
         """Round ``number``: the contributions of the units that take part, added up, word × topic.
 
-        A unit infers the topics of its tokens from ``weights`` and ``alpha`` in ``n_sweeps`` local steps. It
+        A unit infers the topics of its tokens from ``weights`` and ``alpha`` in ``local_sweeps`` local steps. It
         contributes cell_weights · (its expected counts − its word counts · background), shrunk to ℓ₂ norm ``clip``
         where it is longer and cut to whole numbers: their squares, added up as integers, are at most ⌊clip²⌋.
         ``cell_weights`` and ``clip`` are in steps of the grid.
@@ -168,7 +168,7 @@ class VariationalUnitEngine(UnitEngine, Protocol):
     """Its local steps are variational ones, and draw nothing; ``weights`` are exp(E[log φ]) up to a constant."""
 
     def expected(
-        self, number: int, threshold: Threshold, weights: Table, alpha: FloatArray, *, n_steps: int
+        self, number: int, threshold: Threshold, weights: Table, alpha: FloatArray, *, local_sweeps: int
     ) -> tuple[FloatArray, int]:
         """The expected counts of the units that take part in round ``number``, added up without a clip, word × topic,
         and how many units these are. For models that promise nothing."""
@@ -190,11 +190,11 @@ class KeptUnitEngine(_Units, Protocol):
         weights: Table,
         alpha: FloatArray,
         *,
-        n_sweeps: int,
+        local_sweeps: int,
         word_weights: FloatArray,
         clip: float,
     ) -> IntArray:
-        """Round ``number``: the units that take part sweep ``n_sweeps`` times; their topic counts, added up, word ×
+        """Round ``number``: the units that take part sweep ``local_sweeps`` times; their topic counts, added up, word ×
         topic. A unit's counts are multiplied by ``word_weights``, clipped and cut as in :class:`UnitEngine`."""
 
     def state(self) -> dict[str, AnyArray]:

@@ -116,7 +116,7 @@ def _contributions(what: str, open_engine: Callable[..., Any], method: str, **we
     right = ([50, 0, 0, 0], [0, int(one), 0, 0], [30, 0, 40, 0], [0, 0, 0, 0])
     for user, contribution in enumerate(right):
         alone = np.where(np.arange(4) == user, 2**32, 0)
-        cells = getattr(engine, method)(1, alone, _table(1.0), np.full(2, 0.1), n_sweeps=2, clip=CLIP, **weights)
+        cells = getattr(engine, method)(1, alone, _table(1.0), np.full(2, 0.1), local_sweeps=2, clip=CLIP, **weights)
         yield Answer(f"the clip of {what}", cells, _table(contribution))
 
 

@@ -53,7 +53,7 @@ class ThreadKeptUnits(ThreadUnits):
         weights: Table,
         alpha: FloatArray,
         *,
-        n_sweeps: int,
+        local_sweeps: int,
         word_weights: FloatArray,
         clip: float,
     ) -> IntArray:
@@ -73,5 +73,5 @@ class ThreadKeptUnits(ThreadUnits):
             units = (batch.words, batch.topics, batch.token_ends, first, last)
             add_contributions(*units, *tables, tallies[thread], parts[thread])
 
-        self._sweep(number, batch, self._wide(weights), self._row(alpha), n_sweeps, begin, contribute)
+        self._sweep(number, batch, self._wide(weights), self._row(alpha), local_sweeps, begin, contribute)
         return np.asarray(sum(parts)).reshape(self.n_words, self.n_topics)

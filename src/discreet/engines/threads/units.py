@@ -110,7 +110,7 @@ class ThreadUnits:
         weights: Table,
         alpha: FloatArray,
         *,
-        n_sweeps: int,
+        local_sweeps: int,
         cell_weights: Table,
         background: Table,
         clip: float,
@@ -140,7 +140,7 @@ class ThreadUnits:
 
             sums[thread].add(add, batch.cuts[piece], batch.cuts[piece + 1])
 
-        self._sweep(number, batch, wide, row, n_sweeps, begin, contribute)
+        self._sweep(number, batch, wide, row, local_sweeps, begin, contribute)
         return self._narrow(sum(part.total for part in sums))
 
     def _row(self, alpha: FloatArray, dtype: type = np.float32) -> AnyArray:
@@ -164,7 +164,7 @@ class ThreadUnits:
         batch: Batch,
         weights: Float32Array,
         alpha: Float32Array,
-        n_sweeps: int,
+        local_sweeps: int,
         begin: Callable[[int, int, int], None],
         contribute: Callable[[int, int], None],
     ) -> None:
@@ -172,7 +172,7 @@ class ThreadUnits:
 
         ``begin(thread, first, last)`` gives the tokens of some documents of the batch their first topics.
         """
-        n_visits, purpose, stream = int(n_sweeps), np.uint32(Purpose.SWEEP), np.uint32(number)
+        n_visits, purpose, stream = int(local_sweeps), np.uint32(Purpose.SWEEP), np.uint32(number)
 
         def work(thread: int, piece: int) -> None:
             first, last = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]

@@ -28,7 +28,7 @@ class ThreadVariationalUnits(ThreadUnits):
         weights: Table,
         alpha: FloatArray,
         *,
-        n_sweeps: int,
+        local_sweeps: int,
         cell_weights: Table,
         background: Table,
         clip: float,
@@ -40,10 +40,11 @@ class ThreadVariationalUnits(ThreadUnits):
         documents = (self.words, self.offsets, self.first_document, units)
         # [local-variational] its own tokens, α and the tables of the round
         tables = (self._wide(weights), self._row(alpha), self._wide(cell_weights), self._wide(background))
+        steps = (self.n_topics, local_sweeps)
 
         def work(thread: int, first: int, last: int) -> None:
             def add(first: int, last: int, out: UInt32Array) -> None:
-                add_variational(*documents, first, last, self.n_topics, n_sweeps, *tables, clip, *scratch[thread], out)
+                add_variational(*documents, first, last, *steps, *tables, clip, *scratch[thread], out)
 
             sums[thread].add(add, first, last)
 
@@ -51,7 +52,7 @@ class ThreadVariationalUnits(ThreadUnits):
         return self._narrow(sum(part.total for part in sums))
 
     def expected(
-        self, number: int, threshold: Threshold, weights: Table, alpha: FloatArray, *, n_steps: int
+        self, number: int, threshold: Threshold, weights: Table, alpha: FloatArray, *, local_sweeps: int
     ) -> tuple[FloatArray, int]:
         included = self.coins(number, threshold)
         chosen = np.flatnonzero(np.repeat(included, np.diff(self.first_document)))
@@ -62,7 +63,7 @@ class ThreadVariationalUnits(ThreadUnits):
 
         def work(thread: int, first: int, last: int) -> None:
             documents = (self.words, self.offsets, chosen, first, last)
-            add_expected(*documents, self.n_topics, n_steps, *tables, *scratch[thread], parts[thread])
+            add_expected(*documents, self.n_topics, local_sweeps, *tables, *scratch[thread], parts[thread])
 
         self._share(chosen, each, work)
         return self._narrow(sum(parts)) / FINE, int(included.sum())

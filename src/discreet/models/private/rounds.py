@@ -178,7 +178,7 @@ class Rounds:
             self.plan.threshold,
             self._weights(),
             self.alpha,
-            n_sweeps=self.local_sweeps,
+            local_sweeps=self.local_sweeps,
             cell_weights=self.cell_weights / grid,
             background=background,
             clip=event.sensitivity,  # [clip] what was charged

@@ -118,7 +118,7 @@ class Rounds:
             self.threshold(number),
             self.topics * engine.n_words,
             self.alpha,
-            n_sweeps=model.local_sweeps,
+            local_sweeps=model.local_sweeps,
             word_weights=np.full(engine.n_words, 1 / self.grid),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )

@@ -84,7 +84,7 @@ class ExactRounds(_Updates):
         engine, model = self.engine, self.model
         threshold = math.ceil(model.sampling_rate * 2**32)
         weights = expected_topics(self.lam) * engine.n_words
-        sums, n_included = engine.expected(number, threshold, weights, self.alpha, n_steps=model.local_sweeps)
+        sums, n_included = engine.expected(number, threshold, weights, self.alpha, local_sweeps=model.local_sweeps)
         if not n_included:
             return {}
         step = 1.0 if threshold == 2**32 else step_size(model, number)
@@ -163,7 +163,7 @@ class PublishedRounds(_Updates):
             self.plan.threshold,
             expected_topics(self.lam) * engine.n_words,
             self.alpha,
-            n_sweeps=self.model.local_sweeps,
+            local_sweeps=self.model.local_sweeps,
             cell_weights=1 / self.grid,
             background=0.0,
             clip=event.sensitivity,  # [clip] what was charged
