@@ -7,7 +7,7 @@ runs; OpenDP's ``make_laplace`` and ``make_gaussian`` on a vector of whole numbe
 Found (Xeon 2.8 GHz, 2 cores shared with other work, load 1.4; numba 0.68, OpenDP 0.16), at scales 10, 1,000, 10,000:
 Laplace 4.9, 6.2, 8.7 ns, OpenDP 8,700 to 10,800 (all scales): 1,100 to 1,800 times faster; Gaussian 4.9, 8.4, 11.2 ns,
 OpenDP 13,800 to 29,600: 1,800 to 3,000 times. OpenDP's figures varied with the load; against the 6 and 10 µs that were
-measured for it earlier (``privacy.md``, section 11), ours at scale 10,000 are 690 and 890 times faster. A table took 10
+measured for it earlier, ours at scale 10,000 are 690 and 890 times faster. A table took 10
 (Laplace) or 23 ms (Gaussian) at scale 1,000, 0.13 or 0.49 s at 10,000. Two threads gained 1 to 34%, with no second core
 free: their true gain is not known yet.
 """

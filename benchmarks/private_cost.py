@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.common import arxiv, corpora, every, fastest_steps, line, verdict
 from discreet import LDA, HybridLDA, PrivateLDA
-from discreet.corpus import Corpus, load
+from discreet.corpus import Corpus, Vocabulary, load
 from discreet.models.private.rounds import usual_sweeps
 from discreet.privacy import accounting, calibrate
 from discreet.training.loop import Callback
@@ -33,7 +33,7 @@ def nips(n_words: int | None) -> Corpus:
 
 
 def public(corpus: Corpus) -> Corpus:
-    return corpus.restrict(corpus.vocabulary, vocabulary_from="public")
+    return corpus.restrict(Vocabulary(corpus.vocabulary, "public"))
 
 
 def plain(corpus: Corpus, n_topics: int, n_sweeps: int) -> LDA:

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.common import arxiv, best, corpora, every, line, verdict
 from discreet._types import FloatArray
-from discreet.corpus import Corpus, lda_corpus, load
+from discreet.corpus import Corpus, Vocabulary, lda_corpus, load
 from discreet.evaluation import completion_perplexity
 
 ALPHA = 0.1
@@ -29,7 +29,7 @@ SECONDS, GIGABYTES = 30, 3.0
 
 
 def public(corpus: Corpus) -> Corpus:
-    return corpus.restrict(corpus.vocabulary, vocabulary_from="public")
+    return corpus.restrict(Vocabulary(corpus.vocabulary, "public"))
 
 
 def fit(corpus: Corpus, n_topics: int, epsilon: float | None, results: Connection) -> None:

@@ -19,18 +19,18 @@ import math
 import warnings
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks.common import verdict
 from discreet import LDA, PrivateLDA
-from discreet.corpus import Corpus, load
+from discreet.corpus import Corpus, Vocabulary, load
 from discreet.evaluation import completion_perplexity
 from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
-from discreet.models.private.rounds import Rounds
+from discreet.models.private.rounds import PrivateRounds
 
 
 class Cell(NamedTuple):
@@ -89,19 +89,17 @@ def split(name: str, unit: str, n: int) -> tuple[Corpus, Corpus]:
     return corpus[np.sort(order[out : out + n])], corpus[np.sort(order[:out])]
 
 
-class Watched(Rounds):
+class Watched(PrivateRounds):
     """Rounds that remember what the old warning was made of."""
 
     last: Watched
 
-    def _release(self, cells: Any, event: Any) -> Any:
-        found = super()._release(cells, event)
-        if event is self.plan.frequencies:
-            grid = self.clip / event.sensitivity
-            surely = found.sum() * grid - 2 * event.scale * grid * math.sqrt(len(found))
-            self.tokens_per_unit = max(surely, self.clip) / self.n_units
-            Watched.last = self
-        return found
+    def _learn_frequencies(self) -> None:
+        super()._learn_frequencies()
+        event, n_words = self.plan.frequencies, self.engine.n_words
+        surely = self.n_tokens - 2 * event.scale * (self.clip / event.sensitivity) * math.sqrt(n_words)
+        self.tokens_per_unit = max(surely, self.clip) / self.n_units
+        Watched.last = self
 
     def warned_before(self) -> bool:
         """The old rule, word for word."""
@@ -134,14 +132,14 @@ class Found(NamedTuple):
 def run(cell: Cell) -> Found | str:
     train, test = split(cell.name, cell.unit, cell.n)
     model = PrivateLDA(cell.n_topics, epsilon=cell.epsilon, n_threads=1, random_state=7)
-    with patch.object(private, "Rounds", Watched), warnings.catch_warnings():
+    with patch.object(private, "PrivateRounds", Watched), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
             if cell.n_words is None:
-                fit_text(model, train)
+                model = fit_text(model, train)
             else:
                 public = whole(cell.name).most_frequent(cell.n_words).vocabulary
-                model.fit(train.restrict(public, vocabulary_from="public"))
+                model.fit(train.restrict(Vocabulary(public, "public")))
         except ValueError as refused:
             return str(refused)
     words = model.release().vocabulary

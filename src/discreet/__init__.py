@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from discreet._errors import ReleaseError as ReleaseError
     from discreet._errors import WouldLeak as WouldLeak
     from discreet.corpus import Corpus as Corpus
+    from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.models.fit_text import fit_text as fit_text
     from discreet.models.hybrid.model import HybridLDA as HybridLDA
     from discreet.models.laplace import LaplaceLDA as LaplaceLDA
     from discreet.models.lda import LDA as LDA
@@ -50,8 +52,10 @@ _HOMES = {
     "PrivateVectorizer": "discreet.models.vectorizer",
     "Release": "discreet.release.release",
     "ReleaseError": "discreet._errors",
+    "Vocabulary": "discreet.corpus",
     "WouldLeak": "discreet._errors",
     "datasets": "discreet.corpus.datasets",
+    "fit_text": "discreet.models.fit_text",
     "read": "discreet.corpus",
     **{model.name: model.home for model in MODELS},
 }

@@ -1,12 +1,12 @@
 """Every error that discreet raises on purpose.
 
     DiscreetError
-    ├── InputError          (ValueError)         a file, matrix or argument that cannot be used as it is
+    ├── InputError          (ValueError)         a file, matrix or argument that cannot be used
     │   └── DataNotFound    (FileNotFoundError)  a file or data set that is not here
     ├── ReleaseError        (ValueError)         a folder that is not a release, or a damaged one
-    ├── BudgetExceeded      (ValueError)         more privacy than the budget has left
-    ├── Overdrawn           (RuntimeError)       noise was to be drawn that no ledger was charged for
-    ├── SelfTestFailed      (RuntimeError)       compiled code that computes something else than its source says
+    ├── BudgetExceeded      (ValueError)         a charge exceeds what is left of the budget
+    ├── Overdrawn           (RuntimeError)       noise was requested that no ledger was charged for
+    ├── SelfTestFailed      (RuntimeError)       compiled code does not compute what its source says
     └── WouldLeak           (ValueError)         asked for something that would reveal private data
 
 A message is one line that says what is wrong, what was found, and what to do next. The command line prints it and
@@ -28,7 +28,7 @@ class DiscreetError(Exception):
 
 
 class InputError(DiscreetError, ValueError):
-    """A file, matrix or argument that cannot be used as it is."""
+    """A file, matrix or argument that cannot be used."""
 
 
 class DataNotFound(InputError, FileNotFoundError):
@@ -43,7 +43,7 @@ class ReleaseError(DiscreetError, ValueError):
 
 
 class BudgetExceeded(DiscreetError, ValueError):
-    """More privacy than the budget has left; nothing was charged and no noise was drawn.
+    """A charge exceeds what is left of the budget; nothing was charged and no noise was drawn.
 
     ``entry`` is the charge that was refused (of a plan, its first), ``spent`` what had been spent before it and
     ``budget`` what there is, so that a caller can decide without parsing text.
@@ -62,7 +62,7 @@ def _budget_exceeded(message: str, entry: Any, spent: Any, budget: Any) -> Budge
 
 
 class Overdrawn(DiscreetError, RuntimeError):
-    """Noise was to be drawn that no ledger was charged for: a fault of the program, stopped before the draw."""
+    """Noise was requested that no ledger was charged for: a fault of the program, stopped before the draw."""
 
 
 class SelfTestFailed(DiscreetError, RuntimeError):

@@ -1,4 +1,4 @@
-"""What the operating system must do for us: locks that end with their holder, lines and names that survive a crash."""
+"""Files that survive a crash: file locks released on process exit; fsynced lines and directory entries."""
 
 from __future__ import annotations
 

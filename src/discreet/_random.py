@@ -73,6 +73,11 @@ class Key:
         digest = hashlib.sha256(self.words.astype("<u4").tobytes() + f"renewed {int(number)}".encode()).digest()
         return Key(np.frombuffer(digest, dtype="<u4").astype(np.uint32), seeded=True)
 
+    def generator(self, purpose: Purpose, sweep: int) -> np.random.Generator:
+        """numpy's generator, seeded with bits of this purpose and sweep. Never with the key itself: whoever guessed the
+        seed from what was drawn would know a part of the key that the noise depends on."""
+        return np.random.Generator(np.random.PCG64(self.bits(purpose, sweep, 0, 8).tolist()))
+
     def bits(self, purpose: Purpose, sweep: int, document: int, n: int) -> UInt32Array:
         """The first ``n`` 32-bit draws of one document."""
         from discreet.kernels.stream import GROUP, fill_document

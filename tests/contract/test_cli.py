@@ -23,6 +23,7 @@ import pytest
 from command import Run
 
 from discreet.cli.wording import in_options
+from discreet.corpus import Vocabulary
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
@@ -295,7 +296,7 @@ def test_counted_words_that_were_chosen_by_looking_are_refused(
 ) -> None:
     from discreet.corpus import Corpus, datasets
 
-    kos = Corpus.from_counts([[3, 1], [1, 4]], ("rain", "wind"), vocabulary_from="text")
+    kos = Corpus.from_counts([[3, 1], [1, 4]], Vocabulary(("rain", "wind"), "text"))
     monkeypatch.setattr(datasets, "load", lambda name, **_: kos)
     before = everything_in(here)
     for more in ((), ("--max-words", 1)):
@@ -346,7 +347,7 @@ def test_the_limited_inherent_curve_has_no_noise(here: Path, run: Run) -> None:
     ran = run(*fit, "--as-published", "--epsilon-inherent", 2, "--sweeps", 2, "--group", "who")
     assert ran.code == 0, ran.err
     assert "guarantee: none: limited inherent privacy only" in ran.out
-    assert "hybrid has no use for --group" in ran.err
+    assert "hybrid does not use --group" in ran.err
 
 
 def test_adaptive_rates(here: Path, run: Run) -> None:
@@ -425,8 +426,8 @@ def test_columns_that_a_method_does_not_use_are_told(here: Path, run: Run) -> No
     fit = ("fit", "labelled.jsonl", "--text", "body", "--group", "who", "--label", "kind", "-k", 2, "--sweeps", 1)
     ran = run(*fit, "-o", "labelled")
     assert ran.code == 0
-    assert "lda has no use for --group" in ran.err
-    assert "lda has no use for --label" in ran.err
+    assert "lda does not use --group" in ran.err
+    assert "lda does not use --label" in ran.err
     assert "no use" not in run(*fit, "-q", "-o", "quiet").err
 
 
@@ -462,7 +463,7 @@ def test_a_private_fit_that_is_stopped_goes_on_from_its_checkpoint(here: Path, r
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "stopping after this round; Ctrl-C again stops at once" in err
-    kept = "interrupted: the run is kept in kept (private). The same command goes on from there; nothing is repeated"
+    kept = "interrupted: the run is kept in kept (private). The same command resumes it; nothing is repeated"
     assert err.splitlines()[-1].startswith(kept)
     assert "mails.budget has been charged: ε = " in err.splitlines()[-1]
     assert (here / "kept").is_dir()
@@ -489,14 +490,14 @@ def test_selected_words_are_kept_by_a_checkpoint(here: Path, run: Run, monkeypat
         patch.setattr(private, "run_sweeps", stop)
         ran = run(*fit, "--checkpoint", "kept")
     assert ran.code == 130
-    assert "the run is kept in kept (private). The same command goes on from there, and is charged again" in ran.err
+    assert "the run is kept in kept (private). The same command resumes it, and is charged again" in ran.err
     assert not (here / "new").exists()
     kept = json.loads((here / "kept" / "words.json").read_text())
     monkeypatch.setattr(vectorizer, "select_words", stop)
     ran = run(*fit, "--checkpoint", "kept")
     assert ran.code == 2  # the first rounds would have to be charged again, and the budget has no more than eight
     assert "the budget is ε = 8" in ran.err
-    assert "The run in kept cannot go on" in ran.err
+    assert "The run in kept cannot be resumed" in ran.err
     assert "Remove that folder and train anew with a smaller --epsilon; what was spent stays spent." in ran.err
     assert [entry.label for entry in file.ledger().entries].count("vocabulary") == 1
     assert json.loads((here / "kept" / "words.json").read_text()) == kept
@@ -588,19 +589,19 @@ def disk(here: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up_while_training(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
-    from discreet.training.private_fit import UnitFit
+    from discreet.training.private_fit import PrivateFit
 
     words(here)
-    real = UnitFit.end
+    real = PrivateFit.end
 
-    def fill(self: Any, *entries: Any) -> None:
-        real(self, *entries)
+    def fill(self: Any, *entries: Any, **more: Any) -> None:
+        real(self, *entries, **more)
         with suppress(OSError), open(disk / "other", "wb") as other:
             other.write(bytes(2**20))
 
     (here / "elsewhere").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(here / "elsewhere"))
-    monkeypatch.setattr(UnitFit, "end", fill)
+    monkeypatch.setattr(PrivateFit, "end", fill)
     ran = run(*("disk/new" if a == "new" else a for a in PRIVATE), *WORDS)
     assert ran.code == 2
     assert "disk/new cannot be written: No space left on device" in ran.err
@@ -1085,7 +1086,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "table over the input": (
         nothing,
         ("transform", "model", "texts.jsonl", "--text", "body", "-o", "texts.jsonl", "--overwrite"),
-        "texts.jsonl is no earlier result",
+        "texts.jsonl is not an earlier result",
     ),
     "table in a model": (
         nothing,
@@ -1099,8 +1100,8 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     ),
     "nothing finished": (
         nothing,
-        ("reproduce", "sub-lda", "figure4", "--only-show", "--work", "empty"),
-        "nothing of sub-lda figure4 is finished yet in empty",
+        ("reproduce", "huang2021", "figure4", "--only-show", "--work", "empty"),
+        "nothing of huang2021 figure4 is finished yet in empty",
     ),
     "a pattern that is none": (nothing, (*FIT, "texts.jsonl", "--token-pattern", "["), "is not a regular expression"),
     "a pattern of nothing": (nothing, (*FIT, "texts.jsonl", "--token-pattern", "x*"), "also matches no letters"),

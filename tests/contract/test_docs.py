@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +23,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 from test_estimators import Rounded
 
+import discreet
 from discreet import LDA, Release
 from discreet.cli import main
 from discreet.cli.app import app
 from discreet.corpus import installed, lda_corpus
 from discreet.evaluation import match_topics
+from discreet.experiments import PAPERS
 from discreet.training import own_ledger
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +101,7 @@ def run_command(text: str) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")  # of so few words and documents
+@pytest.mark.filterwarnings("ignore:only .* words were selected from the text")  # of so few docstrings
 @every_page
 def test_blocks_do_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -169,6 +174,17 @@ def test_files_that_are_named_exist(page: Path) -> None:
         assert (ROOT / "src/discreet" / path).exists(), path
 
 
+def test_every_result_of_a_paper_is_on_the_page_of_papers() -> None:
+    page = (ROOT / "docs/papers.md").read_text("utf-8")
+    papers = set(PAPERS) - {"private"}  # our own
+    for paper in papers:
+        assert f"`{paper}`" in page, paper
+    results = [path.name for path in (ROOT / "docs/results").glob("*.md") if path.name.split("-")[0] in papers]
+    assert len(results) > 10
+    for name in results:
+        assert f"(results/{name})" in page, name
+
+
 @every_page
 def test_targets_of_make_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
@@ -216,6 +232,43 @@ def test_the_table_of_rooms_is_the_one_that_is_kept() -> None:
         assert set(rooms.ROOMS[name]) - {""} == expected, name
         above.append(name)
     assert set(above) == set(rooms.ROOMS)
+
+
+def calls_of(commands: list[list[str]], wanted: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The calls of ``wanted`` functions, (file, qualified name), while the commands run: threads and kernels too."""
+    home, calls = f"{Path(discreet.__file__).parent}/", []
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            call = frame.f_code.co_filename.removeprefix(home), frame.f_code.co_qualname
+            if call in wanted and call not in calls[-1:]:
+                calls.append(call)
+
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+    try:
+        for command in commands:
+            assert main(command) == 0
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return calls
+
+
+@pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")  # of nine words
+def test_a_document_goes_the_way_that_the_page_of_design_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mails = ("Rain and wind, then a storm; dark clouds.", "A violin and a piano opened the concert.")
+    Path("mails.jsonl").write_text("".join(json.dumps({"text": mail}) + "\n" for mail in mails * 300))
+    page = (ROOT / "docs/design.md").read_text("utf-8")
+    hops = [(file, name) for name, file in re.findall(r"^\| \d+ \| `([\w.]+)` \| `([\w./]+)` \|", page, re.MULTILINE)]
+    assert 20 < len(hops) < 40
+    fit = ["fit", "mails.jsonl", "--epsilon", "8", "-k", "2", "-o", "mails-model", "--threads", "1"]
+    calls = iter(calls_of([fit, ["topics", "mails-model"]], set(hops)))
+    for hop in hops:
+        assert hop in calls, hop  # consumes the calls before it: the order counts
 
 
 def test_counts_can_be_computed_back_from_the_release_of_an_ordinary_model(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ PROOFS = {
     "models/hybrid/proof.md": Proof(
         ("models/hybrid/model.py", "models/hybrid/plan.py", "kernels/sweeps/exact.py"),
         ("training/inputs.py", "mechanisms/release.py"),
-        ("engines/threads/sweeps.py",),
+        ("engines/threads/sweeps.py", "training/private_fit.py", "training/payment.py"),
         least=20,
     ),
     "mechanisms/vocabulary.proof.md": Proof(

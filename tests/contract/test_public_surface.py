@@ -30,8 +30,10 @@ PUBLIC = {
     "SpectralLDA",
     "SubsampledLDA",
     "VariationalLDA",
+    "Vocabulary",
     "WouldLeak",
     "datasets",
+    "fit_text",
     "read",
 }
 HEAVY = {"numba", "numpy", "pandas", "polars", "pooch", "rich", "scipy", "sklearn", "typer"}

@@ -19,7 +19,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "_catalogue": (),
     "_random": ("_errors", "_types", "kernels"),  # kernels only inside functions: a key may be made without numba
     "kernels": ("_types",),
-    "corpus": (*LEDGE, "kernels"),
+    "corpus": (*LEDGE, "kernels", "privacy"),  # privacy: what a vocabulary cost
     "privacy": ("_errors", "_files"),
     "mechanisms": (*LEDGE, "privacy", "kernels"),
     "engines": (*LEDGE, "kernels", "corpus"),

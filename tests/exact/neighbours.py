@@ -1,7 +1,7 @@
 """What the tests on neighbours share: runs that are recorded, people who come and go, and what no proof allows.
 
-A run is recorded by putting :func:`recorded` in the place of ``release_sum`` and watching the engine. The second run of
-a pair has the key of the first and is given what the first released, so both see one history; whatever else then
+A run is recorded by putting :func:`recorded` in the place of ``Releases.release`` and watching the engine. The second
+run of a pair has the key of the first and is given what the first released, so both see one history; whatever else then
 differs, besides the exact sums, is a function of the data that no noise has covered.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +18,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from discreet.corpus import Corpus, lda_corpus
-from discreet.mechanisms.release import release_sum
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
+from discreet.mechanisms.release import Releases
 
 N_WORDS, N_TOPICS, N_ROUNDS = 30, 3, 10
 SHORT: dict[str, Any] = {"n_rounds": N_ROUNDS, "epsilon": 2.0, "clip": 4.0, "n_threads": 1, "random_state": 5}
@@ -59,24 +59,50 @@ class Run:
         return sum(entry.count for entry in self.charged)
 
 
-def recorded(run: Run, answers: list[np.ndarray] | None) -> Callable[..., np.ndarray]:
-    """In place of ``release_sum``: into ``run`` go exact cells, numbers, events and noisy cells; ``answers`` take the
-    place of what would be released."""
+def recorded(run: Run, answers: list[np.ndarray] | None) -> Any:
+    """A patch of ``Releases.release``: into ``run`` go exact cells, numbers, events and noisy cells; ``answers`` take
+    the place of what would be released."""
+    real = Releases.release
 
-    def release(cells, event, reservation, *, key, number, n_threads=1):
+    def release(releases, cells, event):
         run.exact.append(cells.copy())
-        run.numbers.append(number)
+        run.numbers.append(releases._number + 1)
         run.events.append(event)
-        if answers is None:
-            noise = len(run.exact)  # a broken copy may ask for the same number twice: it shall get that far
-            noisy = release_sum(cells.copy(), event, reservation, key=key, number=noise, n_threads=n_threads)
-        else:
-            reservation.draw(event=event)
+        releases._number = len(run.noisy)  # a broken copy may ask for the same number twice: it shall get that far
+        noisy = real(releases, cells.copy(), event)
+        if answers is not None:
             noisy = answers[len(run.noisy)].copy()
         run.noisy.append(noisy.copy())
         return noisy
 
-    return release
+    return patch.object(Releases, "release", release)
+
+
+def opened_anew(training: type, step: str = "round") -> type:
+    """A broken copy that opens its releases anew in each step, so that their numbers start again at 1."""
+
+    def broken(self, *arguments):
+        self.releases = Releases(self.releases._reservation, self.releases._key)
+        return getattr(training, step)(self, *arguments)
+
+    return type("SameNoise", (training,), {step: broken})
+
+
+class ExactAnswers(Releases):
+    """Broken: draws the noise, and returns what the cells were."""
+
+    def release(self, cells, event):
+        self.exact = cells.copy()
+        super().release(cells, event)
+        return self.exact
+
+
+class KeptCells(Releases):
+    """Broken: keeps what the cells were."""
+
+    def release(self, cells, event):
+        self.exact = cells.copy()
+        return super().release(cells, event)
 
 
 @contextmanager
@@ -164,5 +190,5 @@ def people(level: str) -> tuple[Corpus, Corpus, int, set[int]]:
         texts, users = [*texts, *parts], [*users, "zoe"]
     offsets = np.cumsum([0, *map(len, texts)])
     groups = np.array(users) if level == "user" else None
-    d = Corpus(np.concatenate(texts), offsets, corpus.vocabulary, groups, vocabulary_from="public")
+    d = Corpus(np.concatenate(texts), offsets, Vocabulary(corpus.vocabulary, "public"), groups)
     return d, d[np.flatnonzero(np.array(users) != "zoe")], 8 if level == "user" else 24, set(large)

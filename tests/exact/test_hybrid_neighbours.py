@@ -19,13 +19,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from neighbours import Run, faults_of_flow, recorded
+from neighbours import Run, faults_of_flow, opened_anew, recorded
 
 from discreet._errors import Overdrawn
 from discreet._random import Key
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.engines.threads.sweeps import ThreadSweeps
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.hybrid import model as hybrid
 from discreet.models.hybrid.model import HybridLDA
 from discreet.models.hybrid.plan import inaccuracy
@@ -62,7 +62,7 @@ def fit(corpus: Corpus, history: SweptRun | None = None, training: type = hybrid
     real_sweep = ThreadSweeps.sweep_exact
     chosen = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": N_SWEEPS, "n_threads": 1, "random_state": 5}
     with (
-        patch.object(hybrid, "release_sum", recorded(run, None if history is None else history.noisy)),
+        recorded(run, None if history is None else history.noisy),
         patch.object(hybrid, "_Training", training),
         patch.object(ThreadSweeps, "sweep_exact", sweep),
     ):
@@ -77,7 +77,7 @@ def pair() -> tuple[Corpus, Corpus]:
     words[at] = WORD
     replaced = words.copy()
     replaced[at] = NEW_WORD
-    return tuple(Corpus(w, d.offsets, d.vocabulary, vocabulary_from="public") for w in (words, replaced))  # type: ignore[return-value]
+    return tuple(Corpus(w, d.offsets, Vocabulary(d.vocabulary, "public")) for w in (words, replaced))  # type: ignore[return-value]
 
 
 def faults(d: SweptRun, d1: SweptRun) -> set[str]:
@@ -142,10 +142,7 @@ class ExactWeights(hybrid._Training):
         return self.engine.count().astype(np.int64)
 
 
-class OneNoise(hybrid._Training):
-    def _release(self):
-        self.n_releases = 0
-        return super()._release()
+OneNoise = opened_anew(hybrid._Training, "_release")
 
 
 class InWordOrder(hybrid._Training):
@@ -180,7 +177,7 @@ def noise_of(epsilon: float, n: int, seed: int) -> np.ndarray:
     """What the release adds to ``n`` empty cells."""
     event = DiscreteLaplacePair(epsilon=epsilon)
     reservation = Ledger(unit="word").charge(event, label="test")
-    return release_sum(np.zeros(n, np.int64), event, reservation, key=Key.from_seed(seed), number=1)
+    return Releases(reservation, Key.from_seed(seed)).release(np.zeros(n, np.int64), event)
 
 
 @pytest.mark.parametrize(("charged", "passes"), [(1.0, True), (2.0, False), (0.9, False)])
@@ -199,7 +196,7 @@ def test_a_release_needs_its_own_charge():
     event = DiscreteLaplacePair(epsilon=1.0)
     paid = Reservation(Ledger(unit="word").charge(event, label="test").plan)
     with pytest.raises(Overdrawn):
-        release_sum(np.zeros(4, np.int64), DiscreteLaplacePair(epsilon=0.5), paid, key=Key.from_seed(1), number=1)
+        Releases(paid, Key.from_seed(1)).release(np.zeros(4, np.int64), DiscreteLaplacePair(epsilon=0.5))
 
 
 # --- the toy --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.engines.threads.moments import ThreadMoments
 from discreet.kernels.sums import moments, triples
 from discreet.kernels.sums.moments import LARGEST_CLIP, n_triples
@@ -44,7 +44,7 @@ def corpus_of(texts, groups=None):
     offsets = np.cumsum([0, *map(len, texts)])
     words = np.concatenate(texts).astype(np.int32)
     vocabulary = tuple(f"w{i}" for i in range(N_WORDS))
-    return Corpus(words, offsets, vocabulary, groups, vocabulary_from="public")
+    return Corpus(words, offsets, Vocabulary(vocabulary, "public"), groups)
 
 
 def table(k, seed=2):

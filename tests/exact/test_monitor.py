@@ -1,4 +1,4 @@
-"""The inherent-privacy monitor against a slow, independent reading of paper 001's Algorithms 1 and 2."""
+"""The inherent-privacy monitor against a slow, independent reading of Zhao 2019's Algorithms 1 and 2."""
 
 from __future__ import annotations
 

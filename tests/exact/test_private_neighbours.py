@@ -30,16 +30,19 @@ from neighbours import (
     N_TOPICS,
     N_WORDS,
     SHORT,
+    ExactAnswers,
+    KeptCells,
     Run,
     faults_of_rounds,
     levels,
+    opened_anew,
     people,
     recorded,
     used,
     watched,
 )
 
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.engines.threads import units as rounds
 from discreet.engines.threads.units import ThreadUnits
 from discreet.models.private import model as private
@@ -52,20 +55,23 @@ BEFORE = 2
 
 
 def fit(
-    corpus: Corpus, answers: list[np.ndarray] | None = None, training: type = private_rounds.Rounds, **options: Any
+    corpus: Corpus,
+    answers: list[np.ndarray] | None = None,
+    training: type = private_rounds.PrivateRounds,
+    **options: Any,
 ) -> Run:
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
     with (
-        patch.object(private_rounds, "release_sum", recorded(run, answers)),
-        patch.object(private, "Rounds", training),
+        recorded(run, answers),
+        patch.object(private, "PrivateRounds", training),
         watched(run, ThreadUnits, "residuals"),
     ):
         run.train(PrivateLDA(N_TOPICS, **{**SHORT, "sampling_rate": 0.5, **options}), corpus)
     return run
 
 
-def compared(level: str, training: type = private_rounds.Rounds, **options: Any) -> tuple[Run, Run, set[str]]:
+def compared(level: str, training: type = private_rounds.PrivateRounds, **options: Any) -> tuple[Run, Run, set[str]]:
     d, d1, unit, words = people(level)
     with_unit = fit(d, training=training, **options)
     without = fit(d1, with_unit.noisy, training, **options)
@@ -92,7 +98,7 @@ def test_a_unit_emptied_in_its_place(place):
     lengths = np.diff(d.offsets)
     kept = np.repeat(np.arange(d.n_documents) != place, lengths)
     lengths[place] = 0
-    d1 = Corpus(d.words[kept], np.cumsum([0, *lengths]), d.vocabulary, vocabulary_from="public")
+    d1 = Corpus(d.words[kept], np.cumsum([0, *lengths]), Vocabulary(d.vocabulary, "public"))
     words = set(d.words[d.offsets[place] : d.offsets[place + 1]].tolist())
     with_unit = fit(d)
     without = fit(d1, with_unit.noisy)
@@ -114,7 +120,7 @@ def test_the_last_of_all_units_may_go(level):
 # --- broken copies: each is caught by the same check -----------------------------------------------------------------
 
 
-class RealisedBatch(private_rounds.Rounds):
+class RealisedBatch(private_rounds.PrivateRounds):
     """Divides by the number of units that took part."""
 
     def round(self, number):
@@ -122,42 +128,33 @@ class RealisedBatch(private_rounds.Rounds):
         return super().round(number)
 
 
-class SameNoise(private_rounds.Rounds):
-    """Draws every release with the noise of the first."""
-
-    def _release(self, cells, event):
-        self.n_releases = 0
-        return super()._release(cells, event)
-
-
-class ExactCounts(private_rounds.Rounds):
+class ExactCounts(private_rounds.PrivateRounds):
     """Releases noisy counts and trains on exact ones."""
 
-    def _release(self, cells, event):
-        exact = cells.copy()
-        super()._release(cells, event)
-        return exact
+    def _start(self):
+        self.releases = ExactAnswers(self.payment.reservation, self.engine.key)
+        super()._start()
 
 
-class ExactEnd(private_rounds.Rounds):
+class ExactEnd(private_rounds.PrivateRounds):
     """Private rounds, and then topics from the counts themselves."""
 
-    def _release(self, cells, event):
-        self.exact = cells.copy()
-        return super()._release(cells, event)
+    def _start(self):
+        self.releases = KeptCells(self.payment.reservation, self.engine.key)
+        super()._start()
 
     def final_table(self):
-        return np.maximum(self.exact.reshape(N_WORDS, N_TOPICS), 1.0)
+        return np.maximum(self.releases.exact.reshape(N_WORDS, N_TOPICS), 1.0)
 
 
-class ExactShares(private_rounds.Rounds):
+class ExactShares(private_rounds.PrivateRounds):
     """Topics from what was released, of sizes that hang on how many units there are."""
 
     def final_table(self):
         return super().final_table() * (1 + np.arange(N_TOPICS) / self.engine.n_units)
 
 
-class ExactNumber(private_rounds.Rounds):
+class ExactNumber(private_rounds.PrivateRounds):
     """Knows how many units there are without asking."""
 
     def _learn_sizes(self):
@@ -165,7 +162,7 @@ class ExactNumber(private_rounds.Rounds):
         self.n_units = float(self.engine.n_units)
 
 
-class StopsEarly(private_rounds.Rounds):
+class StopsEarly(private_rounds.PrivateRounds):
     """Spares itself a release for a reason of its own."""
 
     def round(self, number):
@@ -174,7 +171,7 @@ class StopsEarly(private_rounds.Rounds):
 
 BROKEN = {
     RealisedBatch: "a step reads private data",
-    SameNoise: "noise used twice",
+    opened_anew(private_rounds.PrivateRounds): "noise used twice",
     ExactCounts: "the model reads private data",
     ExactEnd: "the model reads private data",
     ExactShares: "the model reads private data",

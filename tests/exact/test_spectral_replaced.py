@@ -14,14 +14,15 @@ import pytest
 from neighbours import Run, faults_of_flow, is_too_long, recorded, used
 from numpy.testing import assert_allclose
 
-from discreet._random import Key
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
+from discreet.mechanisms.release import Releases
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.published import replaced as spectral_replaced
 from discreet.models.spectral.published.edges import Printed
 from discreet.models.spectral.published.replaced import ReplacedMoments, ReplacePlan
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, sensitivities, singular, three_orders
-from discreet.privacy import Ledger
+from discreet.privacy import Relation, Unit
+from discreet.training.private_fit import PrivateFit
 
 ALPHAS = [0.01, 0.3, 0.6, 1.0, 3.0, 10.0, 100.0, 1e5]
 
@@ -29,7 +30,7 @@ ALPHAS = [0.01, 0.3, 0.6, 1.0, 3.0, 10.0, 100.0, 1e5]
 def corpus_of(texts, d):
     offsets = np.cumsum([0, *map(len, texts)])
     words = np.concatenate([np.asarray(text, np.int32) for text in texts])
-    return Corpus(words, offsets, tuple(f"w{i}" for i in range(d)), vocabulary_from="public")
+    return Corpus(words, offsets, Vocabulary(tuple(f"w{i}" for i in range(d)), "public"))
 
 
 def dense(texts, d, alpha0):
@@ -265,7 +266,7 @@ def fit(corpus, answers=None, training=ReplacedMoments, alpha0=0.6):
             return super().third(basis, n_topics)
 
     with (
-        patch.object(spectral_replaced, "release_sum", recorded(run, answers)),
+        recorded(run, answers),
         patch.object(spectral_replaced, "ReplacedMoments", Watched),
     ):
         options = {"configuration": 1, "epsilon": 70.0, "random_state": 5, "n_threads": 1}
@@ -315,17 +316,17 @@ def test_the_papers_constants_are_caught():
 
 def third_cells(texts, alpha0):
     """What of M̂₃ gets noise, seen through the first three of four words."""
-    model = SpectralLDA(3, alpha0=alpha0, epsilon=1.0, configuration=1)
-    plan = ReplacePlan.make(model, 4)
-    ledger = Ledger(relation="replace")
-    run = ReplacedMoments(LdaMoments(corpus_of(texts, 4), alpha0), plan, ledger, Key.from_seed(1))
+    model = SpectralLDA(3, alpha0=alpha0, epsilon=1.0, configuration=1, random_state=1)
+    plan, corpus = ReplacePlan.make(model, 4), corpus_of(texts, 4)
+    fit = PrivateFit(model, corpus, unit=Unit.DOCUMENT, relation=Relation.REPLACE)
+    run = ReplacedMoments(LdaMoments(corpus, alpha0), plan, fit)
     found = []
 
-    def keep(cells, event, reservation, *, key, number):
+    def keep(releases, cells, event):
         found.append(cells.copy())
         return cells
 
-    with patch.object(spectral_replaced, "release_sum", keep):
+    with patch.object(Releases, "release", keep):
         run.third(np.eye(4, 3), 3)
     return found[0], plan.third.sensitivity
 

@@ -18,9 +18,11 @@ from neighbours import (
     N_TOPICS,
     N_WORDS,
     SHORT,
+    ExactAnswers,
     Run,
     faults_of_rounds,
     levels,
+    opened_anew,
     people,
     recorded,
     used,
@@ -32,17 +34,16 @@ from discreet.corpus import Corpus, lda_corpus
 from discreet.engines.threads import kept
 from discreet.engines.threads.kept import ThreadKeptUnits
 from discreet.models.subsampled import model as subsampled
-from discreet.models.subsampled import rounds as subsampled_rounds
 from discreet.models.subsampled.model import SubsampledLDA
-from discreet.models.subsampled.rounds import Rounds
+from discreet.models.subsampled.rounds import SubsampledRounds
 from discreet.models.subsampled.rules import frequent_cells
 
 
-def fit(corpus: Corpus, answers=None, training: type = Rounds, public=None, **options: Any) -> Run:
+def fit(corpus: Corpus, answers=None, training: type = SubsampledRounds, public=None, **options: Any) -> Run:
     run = Run()
     with (
-        patch.object(subsampled_rounds, "release_sum", recorded(run, answers)),
-        patch.object(subsampled, "Rounds", training),
+        recorded(run, answers),
+        patch.object(subsampled, "SubsampledRounds", training),
         watched(run, ThreadKeptUnits, "contributions"),
     ):
         model = SubsampledLDA(N_TOPICS, **{**SHORT, "sampling_rate": 0.4, **options})
@@ -65,7 +66,7 @@ FORMS = {"plain": {}, "adaptive": {"adaptive": True, "boost": 2.0, "frequent_sha
 forms = pytest.mark.parametrize("form", FORMS)
 
 
-def compared(level: str, training: type = Rounds, public=None, **options: Any) -> tuple[Run, Run, set[str]]:
+def compared(level: str, training: type = SubsampledRounds, public=None, **options: Any) -> tuple[Run, Run, set[str]]:
     d, d1, unit, words = people(level)
     with_unit = fit(d, None, training, public, **options)
     without = fit(d1, with_unit.noisy, training, public, **options)
@@ -117,7 +118,7 @@ def test_stopping_reads_public_documents_and_is_charged_in_full():
 # --- broken copies: each is caught by the same check -----------------------------------------------------------------
 
 
-class RealisedBatch(Rounds):
+class RealisedBatch(SubsampledRounds):
     """Divides by the number of units that took part."""
 
     def threshold(self, number):
@@ -129,24 +130,15 @@ class RealisedBatch(Rounds):
         super()._average(noisy / self.batch, number)
 
 
-class SameNoise(Rounds):
-    """Draws every release with the noise of the first."""
-
-    def _release(self, cells):
-        self.n_releases = 0
-        return super()._release(cells)
-
-
-class ExactCounts(Rounds):
+class ExactCounts(SubsampledRounds):
     """Releases noisy counts and trains on exact ones."""
 
-    def _release(self, cells):
-        exact = cells.copy()
-        super()._release(cells)
-        return exact
+    def __init__(self, *of):
+        super().__init__(*of)
+        self.releases = ExactAnswers(self.payment.reservation, self.engine.key)
 
 
-class RatesAboveTheCharged(Rounds):
+class RatesAboveTheCharged(SubsampledRounds):
     """Forgets that shares of frequent words may not raise a rate above q_max."""
 
     def threshold(self, number):
@@ -154,7 +146,7 @@ class RatesAboveTheCharged(Rounds):
         return np.ceil(1.5 * own * self.plan.threshold).astype(np.int64)
 
 
-class RatesOfAll(Rounds):
+class RatesOfAll(SubsampledRounds):
     """Scales each unit's rate by that of the others."""
 
     def threshold(self, number):
@@ -163,7 +155,7 @@ class RatesOfAll(Rounds):
         return np.ceil(own * own.mean() * self.plan.threshold).astype(np.int64)
 
 
-class FrequentInTheData(Rounds):
+class FrequentInTheData(SubsampledRounds):
     """Takes the frequent words from the private counts."""
 
     def threshold(self, number):
@@ -173,7 +165,7 @@ class FrequentInTheData(Rounds):
         return np.ceil(own * self.plan.threshold).astype(np.int64)
 
 
-class StopsEarly(Rounds):
+class StopsEarly(SubsampledRounds):
     """Spares itself a release for a reason of its own."""
 
     def round(self, number):
@@ -182,7 +174,7 @@ class StopsEarly(Rounds):
 
 BROKEN = {
     RealisedBatch: "a step reads private data",
-    SameNoise: "noise used twice",
+    opened_anew(SubsampledRounds): "noise used twice",
     ExactCounts: "the model reads private data",
     RatesAboveTheCharged: "a rate above the charged one",
     RatesOfAll: "a rate that reads other units",

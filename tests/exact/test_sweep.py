@@ -468,7 +468,7 @@ def test_resolution_of_a_draw(sweep, place, draw, weights, drawn):
 
     The smallest probability that keeps its mass is 2^-24. Below it a topic at the end of the sum gets none, and a topic
     at its very beginning is rounded up to 2^-24, the mass of the draw 0. Plain LDA does not mind; a proof about
-    the implemented draw (privacy.md section 4, "Precision") would.
+    the implemented draw (models/hybrid/proof.md, "The draw as implemented") would.
     """
     number, document = place
     key = Key.from_seed(0)

@@ -29,9 +29,7 @@ from neighbours import (
 from discreet.corpus import Corpus
 from discreet.engines.threads import variational as engine_module
 from discreet.engines.threads.variational import ThreadVariationalUnits
-from discreet.models.private import rounds as private_rounds
 from discreet.models.variational import model as variational
-from discreet.models.variational import rounds as variational_rounds
 from discreet.models.variational.model import VariationalLDA
 from discreet.models.variational.rounds import PublishedRounds, VariationalRounds
 from discreet.privacy import Unit
@@ -55,10 +53,9 @@ def fit(
 ) -> Run:
     """Train and record; ``answers`` take the place of what would be released."""
     run = Run()
-    release, name = recorded(run, answers), "PublishedRounds" if as_published else "VariationalRounds"
+    name = "PublishedRounds" if as_published else "VariationalRounds"
     with (
-        patch.object(private_rounds, "release_sum", release),
-        patch.object(variational_rounds, "release_sum", release),
+        recorded(run, answers),
         patch.object(variational, name, training or getattr(variational, name)),
         watched(run, ThreadVariationalUnits, "residuals"),
     ):

@@ -22,7 +22,8 @@ import pytest
 
 from discreet._random import Key
 from discreet.mechanisms import vocabulary
-from discreet.mechanisms.vocabulary import SCALE, Plan, Selected, select_words, words_of_units
+from discreet.mechanisms.release import Releases
+from discreet.mechanisms.vocabulary import SCALE, Selected, VocabularyPlan, select_words, words_of_units
 from discreet.privacy import Budget
 from discreet.privacy.ledger import Reservation
 
@@ -39,30 +40,33 @@ class Run:
     selected: Selected | None = None
 
 
-def select(texts: list[list[int]], units: list[int], plan: Plan, answers: list[np.ndarray] | None = None) -> Run:
+def select(
+    texts: list[list[int]], units: list[int], plan: VocabularyPlan, answers: list[np.ndarray] | None = None
+) -> Run:
     run = Run()
 
-    def noise(cells, scale, event, reservation, *, key, number, n_threads=1):
+    def noise(releases, cells, event):
         run.exact.append(cells.copy())
-        run.numbers.append(number)
-        run.drawn.append((event, scale))
-        place = len(run.exact)  # a broken copy may ask for the same number twice: it shall get that far
-        real(cells, scale, event, reservation, key=key, number=place, n_threads=n_threads)
+        run.numbers.append(releases._number + 1)
+        run.drawn.append(event)
+        releases._number = len(run.noisy)  # a broken copy may ask for the same number twice: it shall get that far
+        real(releases, cells, event)
         if answers is not None:
-            cells[:N_WORDS] = answers[place - 1][:N_WORDS]
+            cells[:N_WORDS] = answers[len(run.noisy)][:N_WORDS]
         run.noisy.append(cells.copy())
+        return cells
 
-    real = vocabulary.add_charged_noise
+    real = Releases.release
     words = np.array([w for text in texts for w in text], np.int32)
     offsets = np.cumsum([0, *map(len, texts)]).astype(np.int64)
     key = Key.from_seed(5)
     found, ends = words_of_units(words, offsets, np.array(units, np.int64), N_WORDS + OWN, key)
-    with patch.object(vocabulary, "add_charged_noise", noise):
+    with patch.object(Releases, "release", noise):
         run.selected = select_words(found, ends, N_WORDS + OWN, plan, Reservation(plan.entries), key)
     return run
 
 
-def faults(d: Run, d1: Run, plan: Plan, mine: set[int]) -> set[str]:
+def faults(d: Run, d1: Run, plan: VocabularyPlan, mine: set[int]) -> set[str]:
     """What the proof forbids and these runs do. ``mine``: the words of the unit that D′ has and D has not."""
     found = set()
     limit = math.floor((SCALE / plan.event.sigma) ** 2)
@@ -104,9 +108,9 @@ def people(users: bool) -> tuple[list[list[int]], list[int], list[list[int]], se
 
 def compared(
     users: bool, rerouting: bool, epsilon: float = 3.0, split: bool = False
-) -> tuple[Run, Run, Plan, set[str]]:
+) -> tuple[Run, Run, VocabularyPlan, set[str]]:
     texts, units, more, mine = people(users)
-    plan = Plan.make(Budget(epsilon, 1e-6), rerouting=rerouting, max_words=CAP)
+    plan = VocabularyPlan.make(Budget(epsilon, 1e-6), rerouting=rerouting, max_words=CAP)
     number = max(units) + 1
     theirs = [number + i for i in range(len(more))] if split else [number] * len(more)
     d = select(texts, units, plan)
@@ -137,7 +141,7 @@ def test_neighbours_differ_by_one_units_weights(users, rerouting, epsilon):
 def test_the_first_unit_of_all(users, rerouting):
     """From nobody to somebody: no word of one unit alone leaves, and the same is charged."""
     _, _, more, mine = people(users)
-    plan = Plan.make(Budget(3.0, 1e-6), rerouting=rerouting, max_words=CAP)
+    plan = VocabularyPlan.make(Budget(3.0, 1e-6), rerouting=rerouting, max_words=CAP)
     nobody = select([], [], plan)
     somebody = select(more, [0] * len(more), plan)
     assert faults(nobody, somebody, plan, mine) == set()
@@ -188,7 +192,7 @@ def test_a_choice_by_global_counts_is_caught(users, rerouting):
     """Units that keep their most frequent words let one more unit tip the choice of all others."""
     weigh, _ = BROKEN["the most frequent"]
     texts = [list(range(20)) for _ in range(50)]  # all words equally frequent: one more unit decides
-    plan = Plan.make(Budget(3.0, 1e-6), rerouting=rerouting, max_words=CAP)
+    plan = VocabularyPlan.make(Budget(3.0, 1e-6), rerouting=rerouting, max_words=CAP)
     mine = set(range(8, 20))
     with broken(weigh):
         d = select(texts, list(range(50)), plan)
@@ -204,26 +208,24 @@ def test_documents_instead_of_users_are_caught(rerouting):
 
 
 def test_the_same_noise_in_every_round_is_caught():
-    real = vocabulary.select_words
+    class Same(Releases):
+        def release(self, cells, event):
+            self._number = 0
+            return super().release(cells, event)
 
-    def same(unit_words, ends, n_words, plan, reservation, key):
-        recorded = vocabulary.add_charged_noise
-        with patch.object(vocabulary, "add_charged_noise", lambda *a, number, **o: recorded(*a, number=1, **o)):
-            return real(unit_words, ends, n_words, plan, reservation, key)
-
-    with patch.dict(globals(), select_words=same):
+    with patch.object(vocabulary, "Releases", Same):
         assert "noise used twice" in compared(False, "rounds")[3]
 
 
 def test_a_threshold_that_looks_at_the_data_is_caught():
     """The broken copy asks for the middle of the noisy weights: words of the new unit move it."""
 
-    class Middle(Plan):
+    class Middle(VocabularyPlan):
         def threshold(self, number):
             return super().threshold(number) // 4 + self.seen
 
     texts, _, more, mine = people(False)
-    plan = Plan.make(Budget(3.0, 1e-6), rerouting=True, max_words=CAP)
+    plan = VocabularyPlan.make(Budget(3.0, 1e-6), rerouting=True, max_words=CAP)
     runs = []
     for extra in ([], more):
         copy = Middle(plan.event, plan.rounds, plan.epsilon)

@@ -40,11 +40,10 @@ from scipy.special import rel_entr
 from scipy.stats import beta
 
 from discreet._random import Key
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.engines.threads.units import ThreadUnits
 from discreet.mechanisms.noise import add_discrete_gaussian
-from discreet.mechanisms.release import release_sum
-from discreet.models.private import rounds as private_rounds
+from discreet.mechanisms.release import Releases
 from discreet.models.private.model import PrivateLDA
 from discreet.training import self_test
 
@@ -63,11 +62,12 @@ SETTING: dict[str, Any] = {
 WITH = Corpus(
     np.array([0, 1, 2, 3, 1, 1, 2, 3, 2, 3, 0, 1, *[0] * 200], np.int32),
     np.array([0, 4, 8, 12, 212]),
-    tuple("abcd"),
-    vocabulary_from="public",
+    Vocabulary(tuple("abcd"), "public"),
 )
 """The last document is the person's."""
 WITHOUT = WITH[[0, 1, 2]]
+
+REAL = Releases.release
 
 
 def only(units: Any, n_units: int) -> np.ndarray:
@@ -109,7 +109,7 @@ class Attack:
 
         with (
             patch.multiple(ThreadUnits, size_histogram=size_histogram, word_counts=word_counts, residuals=residuals),
-            patch.object(private_rounds, "release_sum", self.release),
+            patch.object(Releases, "release", lambda *arguments: self.release(*arguments)),
         ):
             yield
 
@@ -117,18 +117,20 @@ class Attack:
         self.contributions.append(contribution)
         self.took_part.append(self.present and took_part)
 
-    def release(self, cells, event, reservation, *, key, number, n_threads=1):
-        """In place of ``release_sum``: adds the release to the likelihood ratio."""
+    def release(self, releases, cells, event):
+        """In place of ``Releases.release``: adds the release to the likelihood ratio."""
+        number = releases._number + 1
         own = self.contributions[number - 1]
         if number == 1:  # the histogram of sizes counts each unit in steps of the grid
             own = own * math.floor(event.sensitivity)
         others = cells - own if self.took_part[number - 1] else cells.copy()
         if self.factor == 1:
-            noisy = release_sum(cells, event, reservation, key=key, number=number, n_threads=n_threads)
+            noisy = REAL(releases, cells, event)
         else:
             noisy = cells
-            reservation.draw(event=event)
-            add_discrete_gaussian(noisy, self.factor * event.scale, key, number)
+            releases._reservation.draw(event=event)
+            releases._number = number
+            add_discrete_gaussian(noisy, self.factor * event.scale, releases._key, number)
         rate = 1.0 if number <= 2 else RATE
         beyond = float(2 * (noisy - others) @ own - own @ own) / (2 * (self.factor * event.scale) ** 2)
         self.ratio += float(np.logaddexp(math.log1p(-rate) if rate < 1 else -math.inf, math.log(rate) + beyond))

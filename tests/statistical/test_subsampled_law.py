@@ -15,21 +15,22 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.corpus import Corpus
-from discreet.mechanisms.release import release_sum
+from discreet.corpus import Corpus, Vocabulary
+from discreet.mechanisms.release import Releases
 from discreet.models.subsampled import rounds as subsampled_rounds
 from discreet.models.subsampled.model import SubsampledLDA
 
 N, LIMIT = 2_000, 0.060
-ALONE = Corpus(np.array([0, 0, 0, 1], np.int32), np.array([0, 4]), ("rain", "wind"), vocabulary_from="public")
+ALONE = Corpus(np.array([0, 0, 0, 1], np.int32), np.array([0, 4]), Vocabulary(("rain", "wind"), "public"))
 
 
 def released(**options) -> tuple[np.ndarray, float]:
     """The last release of each fit along the document's direction, in units of the clip, and the noise in it."""
     seen: list[np.ndarray] = []
+    real = Releases.release
 
-    def release(cells, event, reservation, **about):
-        noisy = release_sum(cells, event, reservation, **about)
+    def release(releases, cells, event):
+        noisy = real(releases, cells, event)
         seen.append(noisy.reshape(2) @ np.array([3, 1]) / math.sqrt(10) / event.sensitivity)
         release.noise = event.scale / event.sensitivity
         return noisy
@@ -37,7 +38,7 @@ def released(**options) -> tuple[np.ndarray, float]:
     rounds = options["n_rounds"]
     model = SubsampledLDA(1, epsilon=24.0, clip=1.0, sampling_rate=0.5, n_threads=1, **options)
     with (
-        patch.object(subsampled_rounds, "release_sum", release),
+        patch.object(Releases, "release", release),
         patch.object(subsampled_rounds, "frequent_cells", lambda table, share: np.array([[True], [False]])),
     ):
         for seed in range(N):

@@ -16,7 +16,7 @@ from discreet._random import Key
 from discreet.corpus import CorpusBuilder
 from discreet.corpus.readers import tables
 from discreet.mechanisms import vocabulary
-from discreet.mechanisms.vocabulary import SCALE, Plan, select_words
+from discreet.mechanisms.vocabulary import SCALE, VocabularyPlan, select_words
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.events import ThresholdedVocabulary, VocabularyRound
 from discreet.privacy.ledger import Reservation
@@ -24,12 +24,12 @@ from discreet.privacy.ledger import Reservation
 RUNS, CAP, DELTA = 4000, 20, 0.05
 
 
-def plan(rounds: int) -> Plan:
+def plan(rounds: int) -> VocabularyPlan:
     kind = ThresholdedVocabulary if rounds == 1 else VocabularyRound
-    return Plan(kind(sigma=2.0, delta_threshold=DELTA / rounds, max_words=CAP, scale=SCALE), rounds, 0.0)
+    return VocabularyPlan(kind(sigma=2.0, delta_threshold=DELTA / rounds, max_words=CAP, scale=SCALE), rounds, 0.0)
 
 
-def leaks(plan: Plan, t: int) -> float:
+def leaks(plan: VocabularyPlan, t: int) -> float:
     """The share of runs in which any of the ``t`` words of a single unit leaves."""
     words, ends = np.arange(t, dtype=np.int32), np.array([t])
     runs = (select_words(words, ends, t, plan, Reservation(plan.entries), Key.from_seed(i)) for i in range(RUNS))
@@ -53,11 +53,11 @@ def test_the_bound_is_nearly_reached():
 def test_the_threshold_of_one_word_is_caught():
     """The maximum over t left out: 35% of the runs instead of 5%."""
     right, wrong = plan(1), plan(1)
-    for_one = Plan(ThresholdedVocabulary(sigma=2.0, delta_threshold=DELTA, max_words=1, scale=SCALE), 1, 0.0).threshold(
-        1
-    )
+    for_one = VocabularyPlan(
+        ThresholdedVocabulary(sigma=2.0, delta_threshold=DELTA, max_words=1, scale=SCALE), 1, 0.0
+    ).threshold(1)
     assert for_one < right.threshold(1)
-    with patch.object(Plan, "threshold", lambda self, number: for_one):
+    with patch.object(VocabularyPlan, "threshold", lambda self, number: for_one):
         assert leaks(wrong, CAP) > 0.2
 
 

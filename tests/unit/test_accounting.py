@@ -240,7 +240,7 @@ def test_the_conversion_by_dp_accounting() -> None:
 
 
 def test_table_3_of_sub_lda() -> None:
-    """privacy.md section 5: the exact ε_sub at α = 14, ε(α) = 2."""
+    """docs/papers.md, Huang and Chen 2021: the exact ε_sub at α = 14, ε(α) = 2."""
     sigma = math.sqrt(14 / (2 * 2))
     exact = [costs.sampled_gaussian_rdp(sigma, rate, 14) for rate in (0.1, 0.3, 0.5, 0.7, 0.9)]
     assert [round(e, 4) for e in exact] == [0.0465, 0.7719, 1.2809, 1.6273, 1.8895]
@@ -304,7 +304,7 @@ def test_for_a_coarse_grid_the_curves_differ_on_the_known_side() -> None:
 
 
 def test_pairs_of_discrete_laplace() -> None:
-    """privacy.md section 4: 55.6 by two cells moved by one, 75.7 by one cell moved by two, 101 by sum."""
+    """accounting.proof.md, [pair]: 55.6 by two cells moved by one, 75.7 by one cell moved by two, 101 by sum."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     pairs = [Entry(DiscreteLaplacePair(epsilon=1.0), 101)]
@@ -396,7 +396,7 @@ def test_no_draw_exceeds_its_curves(ratios: list[float], weights: list[float], e
 
 
 def test_hundred_draws_of_the_paper_are_no_protection() -> None:
-    """privacy.md section 4: ε_I = 10, T = 100: 810 by Rényi, 1000 by sum, 1513 by zCDP."""
+    """accounting.proof.md, [bounded-range-rdp]: ε_I = 10, T = 100: 810 by Rényi, 1000 by sum, 1513 by zCDP."""
     draws = [Entry(BoundedRangeDraw(eta=10.0), 100)]
     assert spent(draws, D).method == "rdp"
     assert epsilon(draws, D) == pytest.approx(810.3, abs=0.5)

@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from discreet._errors import BudgetExceeded, InputError
+from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.privacy import Budget, Entry, Ledger, accounting
-from discreet.privacy.calibrate import discrete_laplace, gaussian, on_grid, rising, vocabulary_threshold
+from discreet.privacy.calibrate import (
+    FINEST_SCALE,
+    discrete_laplace,
+    gaussian,
+    on_grid,
+    rising,
+    vocabulary_threshold,
+)
 from discreet.privacy.events import (
     BoundedRangeDraw,
     DiscreteGaussianRelease,
@@ -192,7 +200,7 @@ def test_the_threshold_keeps_what_one_unit_has_alone(max_words: int) -> None:
 
 
 def test_the_cap_is_not_optional() -> None:
-    """privacy.md section 8: the threshold of one word, used for 1,000 of one unit, breaks δ₂ several times over."""
+    """vocabulary.proof.md: the threshold of one word, used for 1,000 of one unit, breaks δ₂ several times over."""
     sigma, delta = 1.0, 1e-6
     rho = vocabulary_threshold(sigma, delta, 1)
     broken = -math.expm1(1000 * norm.logcdf((rho - 1 / math.sqrt(1000)) / sigma))
@@ -210,3 +218,27 @@ def test_a_discrete_threshold_by_its_exact_tail() -> None:
     assert 0.97 * delta < passing <= delta
     with pytest.raises(InputError, match="threshold"):
         vocabulary_threshold(1.0, 0.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("steps", "scale"), [(0.0, 1024.0), (100.0, 1024.0), (101.0, FINEST_SCALE), (1e9, FINEST_SCALE)]
+)
+def test_a_clip_of_too_few_steps_takes_the_finest_grid(steps: float, scale: float) -> None:
+    """All rounds share the scale, also where one alone has too few steps."""
+    multiplier = math.sqrt(1024.0**2 - 4) / 100
+    event = on_grid(multiplier, 5, scale=1024.0, steps=steps)
+    assert event.scale == scale
+    assert math.sqrt(event.scale**2 - 4) / event.sensitivity == pytest.approx(multiplier)
+    budget, profile = Budget(1.0, 1e-6), [(1.0, 2), (4.0, 2)]
+    usual = gaussian(budget, profile=profile, cells=5, scale=1024.0)
+    sizes = [entry.event.sensitivity for entry in usual.plan]  # type: ignore[attr-defined]
+    for least, expected in ((min(sizes), 1024.0), (max(sizes), FINEST_SCALE)):
+        found = gaussian(budget, profile=profile, cells=5, scale=1024.0, steps=least)
+        assert {entry.event.scale for entry in found.plan} == {expected}  # type: ignore[attr-defined]
+
+
+@given(st.floats(0, 1, exclude_min=True))
+def test_the_rate_of_a_threshold_is_not_below_the_one_asked_for(rate: float) -> None:
+    threshold = coin_threshold(rate)
+    assert 1 <= threshold <= 2**32
+    assert coin_rate(threshold - 1) < rate <= coin_rate(threshold)

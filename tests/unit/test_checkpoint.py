@@ -19,8 +19,9 @@ from interrupted import Stop, finished, interrupted_at, killed
 from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.engines import open_units
+from discreet.mechanisms.release import Releases
 from discreet.models.private import model as private
 from discreet.models.private import rounds as private_rounds
 from discreet.privacy import Entry, accounting
@@ -29,7 +30,7 @@ from discreet.training.checkpoint import Checkpoint, fingerprint, kept_until_saf
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
 CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(
-    lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, vocabulary_from="public"
+    Vocabulary(lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, "public")
 )
 
 
@@ -79,10 +80,10 @@ def test_without_a_budget_file_the_folder_keeps_the_count(tmp_path):
 
 def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch):
     starts, runs = [], []
-    start, resume = private_rounds.Rounds._start, private_rounds.Rounds._resume
-    monkeypatch.setattr(private_rounds.Rounds, "_start", lambda run: (starts.append("start"), start(run))[1])
+    start, resume = private_rounds.PrivateRounds._start, private_rounds.PrivateRounds._resume
+    monkeypatch.setattr(private_rounds.PrivateRounds, "_start", lambda run: (starts.append("start"), start(run))[1])
     monkeypatch.setattr(
-        private_rounds.Rounds,
+        private_rounds.PrivateRounds,
         "_resume",
         lambda run, saved: (starts.append(int(saved["round"])), runs.append(run), resume(run, saved))[2],
     )
@@ -113,15 +114,15 @@ def test_the_saved_state_holds_no_document(tmp_path):
 def test_no_noise_is_drawn_twice(tmp_path, monkeypatch, seed):
     """What a release adds, in both runs, seeded or not. The same key would give the lost rounds the same noise."""
     drawn = []
-    real = private_rounds.release_sum
+    real = Releases.release
 
-    def recorded(cells, *args, **kwargs):
+    def recorded(releases, cells, event):
         before = cells.copy()
-        out = real(cells, *args, **kwargs)
+        out = real(releases, cells, event)
         drawn.append((out - before).tobytes())
         return out
 
-    monkeypatch.setattr(private_rounds, "release_sum", recorded)
+    monkeypatch.setattr(Releases, "release", recorded)
     with pytest.raises(Stop):
         model(tmp_path / "c", random_state=seed, callbacks=interrupted_at(7)).fit(CORPUS)
     model(tmp_path / "c", random_state=seed).fit(CORPUS)
@@ -142,8 +143,8 @@ def test_charged_before_noted_before_drawn(tmp_path, monkeypatch):
         monkeypatch.setattr(
             owner, name, lambda *a, _real=real, _name=name, **k: (order.append(_name), _real(*a, **k))[1]
         )
-    real_release = private_rounds.release_sum
-    monkeypatch.setattr(private_rounds, "release_sum", lambda *a, **k: (order.append("draw"), real_release(*a, **k))[1])
+    real_release = Releases.release
+    monkeypatch.setattr(Releases, "release", lambda *a: (order.append("draw"), real_release(*a))[1])
     model(tmp_path / "c", n_rounds=4, checkpoint_every=2).fit(CORPUS)
     stage = ["reserve", "note"]
     assert order == [*stage, *["draw"] * 4, "save", *stage, "draw", "draw"]
@@ -314,7 +315,7 @@ def test_with_a_budget_file_an_old_backup_hides_nothing(tmp_path):
 def stopped_after(folder, round_number, budget=None, **changes):
     """As Ctrl-C does: the state is saved when a round is done, and then the run ends."""
     training = []
-    real = private_rounds.Rounds.round
+    real = private_rounds.PrivateRounds.round
 
     def watched(run, number):
         training.append(run)
@@ -326,7 +327,7 @@ def stopped_after(folder, round_number, budget=None, **changes):
             raise Stop
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(private_rounds.Rounds, "round", watched)
+        patch.setattr(private_rounds.PrivateRounds, "round", watched)
         ledger = None if budget is None else Ledger(file=budget)
         with pytest.raises(Stop):
             model(folder, ledger=ledger, callbacks=[stop], **changes).fit(CORPUS)
@@ -372,9 +373,9 @@ def test_two_runs_that_resume_at_once_do_not_share_what_was_paid_for(tmp_path, m
         barrier.wait()
         return engine
 
-    real = private_rounds.release_sum
+    real = Releases.release
     monkeypatch.setattr(private, "open_units", open_and_wait)
-    monkeypatch.setattr(private_rounds, "release_sum", lambda *a, **k: (drawn.append(1), real(*a, **k))[1])
+    monkeypatch.setattr(Releases, "release", lambda *a: (drawn.append(1), real(*a))[1])
 
     def resume(folder, name):
         try:

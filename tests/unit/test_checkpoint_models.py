@@ -12,7 +12,8 @@ from interrupted import Stop, finished, interrupted_at, killed
 from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA, VariationalLDA
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
+from discreet.mechanisms.release import Releases
 from discreet.models.hybrid import model as hybrid
 from discreet.models.private import rounds as private_rounds
 from discreet.models.subsampled import rounds as subsampled_rounds
@@ -21,7 +22,7 @@ from discreet.privacy import accounting
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
 PUBLIC = lda_corpus(40, 40, 3, seed=2).corpus
-CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(PUBLIC.vocabulary, vocabulary_from="public")
+CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(Vocabulary(PUBLIC.vocabulary, "public"))
 
 
 def subsampled(folder, **changes):
@@ -99,15 +100,15 @@ def test_without_a_budget_file_the_folder_keeps_the_count(tmp_path, model, unit,
 @pytest.mark.parametrize("seed", [None, 7])
 def test_no_noise_is_drawn_twice(tmp_path, monkeypatch, model, unit, module, seed):
     drawn = []
-    real = module.release_sum
+    real = Releases.release
 
-    def recorded(cells, *args, **kwargs):
+    def recorded(releases, cells, event):
         before = cells.copy()
-        out = real(cells, *args, **kwargs)
+        out = real(releases, cells, event)
         drawn.append((out - before).tobytes())
         return out
 
-    monkeypatch.setattr(module, "release_sum", recorded)
+    monkeypatch.setattr(Releases, "release", recorded)
 
     def twice():
         with pytest.raises(Stop):
@@ -133,7 +134,8 @@ def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch, model
         kept = dict(saved)
     assert int(kept["round"]) == 8
     seen, engines = [], []
-    kind = module._Training if unit == "word" else module.Rounds
+    names = {subsampled_rounds: "SubsampledRounds", private_rounds: "PrivateRounds", hybrid: "_Training"}
+    kind = getattr(module, names[module])
     step = "sweep" if unit == "word" else "round"
     real = getattr(kind, step)
 
@@ -155,10 +157,8 @@ def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch, model
 def test_hybrid_averages_over_releases_of_before_and_after(tmp_path, monkeypatch):
     """Counted anew from restored topics, and the last ten releases are those of both runs."""
     released = []
-    real = hybrid.release_sum
-    monkeypatch.setattr(
-        hybrid, "release_sum", lambda *a, **k: (released.append(real(*a, **k).copy()), released[-1].copy())[1]
-    )
+    real = Releases.release
+    monkeypatch.setattr(Releases, "release", lambda *a: (released.append(real(*a).copy()), released[-1].copy())[1])
     with pytest.raises(Stop):
         hybrid_model(tmp_path / "c", callbacks=interrupted_at(9)).fit(CORPUS)
     before = released[:8]  # the ninth was lost
@@ -210,13 +210,13 @@ SCRIPT = """
 import sys, time
 from discreet import BudgetFile, Ledger
 sys.path.insert(0, {tests!r})
-from test_checkpoint_models import CORPUS, MODELS
+from test_checkpoint_models import CORPUS, MODELS, Releases
 make, unit, module = MODELS[{name!r}]
-real = module.release_sum
-def slowly(*arguments, **options):
+real = Releases.release
+def slowly(*arguments):
     time.sleep(0.02)
-    return real(*arguments, **options)
-module.release_sum = slowly
+    return real(*arguments)
+Releases.release = slowly
 rounds = {{"n_sweeps" if unit == "word" else "n_rounds": 80}}
 make({folder!r}, checkpoint_every=20, ledger=Ledger(file=BudgetFile({budget!r})), **rounds).fit(CORPUS)
 """

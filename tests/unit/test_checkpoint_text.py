@@ -12,9 +12,10 @@ from interrupted import Stop, finished, interrupted_at, killed
 from discreet import BudgetFile, Ledger, PrivateLDA
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.corpus.builder import CorpusBuilder
 from discreet.mechanisms import vocabulary
+from discreet.mechanisms.release import Releases
 from discreet.models import fit_text as text
 from discreet.models import vectorizer
 from discreet.models.fit_text import fit_text
@@ -134,14 +135,14 @@ def test_a_lost_selection_is_charged_again_and_the_topics_pay(tmp_path, killed_i
 @pytest.mark.parametrize("seed", [None, 3])
 def test_no_noise_of_a_selection_is_drawn_twice(tmp_path, monkeypatch, seed, killed_in_selection):
     drawn = []
-    real = vocabulary.add_charged_noise
 
-    def recorded(cells, *arguments, **options):
-        before = cells.copy()
-        real(cells, *arguments, **options)
-        drawn.append((cells - before).tobytes())
+    class Recorded(Releases):
+        def release(self, cells, event):
+            before = cells.copy()
+            drawn.append((super().release(cells, event) - before).tobytes())
+            return cells
 
-    monkeypatch.setattr(vocabulary, "add_charged_noise", recorded)
+    monkeypatch.setattr(vocabulary, "Releases", Recorded)
     with pytest.raises(Stop):
         fit_text(model(tmp_path / "c", random_state=seed), CORPUS)
     fit_text(model(tmp_path / "c", random_state=seed), CORPUS)
@@ -182,7 +183,7 @@ def test_another_run_is_refused(tmp_path):
     ):
         with pytest.raises(InputError, match="another run"):
             fit_text(model(tmp_path / "c", **changed), corpus, **options)
-    words = CORPUS.restrict(["rain", "piano"], vocabulary_from="public")
+    words = CORPUS.restrict(Vocabulary(["rain", "piano"], "public"))
     with pytest.raises(InputError, match="another run"):
         model(tmp_path / "c").fit(words)
 
@@ -204,11 +205,11 @@ sys.path.insert(0, {tests!r})
 from test_checkpoint_text import CORPUS
 from discreet.mechanisms import vocabulary
 from discreet.models.fit_text import fit_text
-real = vocabulary.add_charged_noise
-def slowly(*arguments, **options):
-    real(*arguments, **options)
-    time.sleep(0.1)
-vocabulary.add_charged_noise = slowly
+class Slow(vocabulary.Releases):
+    def release(self, cells, event):
+        time.sleep(0.1)
+        return super().release(cells, event)
+vocabulary.Releases = Slow
 plan = dict(epsilon=8.0, n_rounds=120, local_sweeps=100, checkpoint={folder!r}, checkpoint_every=20)
 fit_text(PrivateLDA(2, **plan, ledger=Ledger(file=BudgetFile({budget!r}))), CORPUS)
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,7 +18,7 @@ from sklearn.model_selection import cross_val_score
 
 from discreet import LDA
 from discreet._errors import InputError
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 
 COUNTS = np.array([[2, 0, 1], [0, 0, 0], [0, 3, 0]])
 
@@ -67,7 +68,7 @@ def test_output_of_a_scikit_learn_vectorizer():
     corpus = Corpus.from_counts(counts, vectorizer.get_feature_names_out())
     assert corpus.vocabulary == ("and", "cat", "sat", "the")
     assert all(type(word) is str for word in corpus.vocabulary)
-    assert corpus.vocabulary_from == "unknown"
+    assert corpus.vocabulary.origin == "unknown"
     assert_array_equal(corpus.to_counts().toarray(), counts.toarray())
 
 
@@ -88,8 +89,8 @@ def test_cross_validation_takes_a_corpus():
 
 
 def test_restricting_the_vocabulary(small):
-    public = small.restrict(["cat", "dog", "ant"], vocabulary_from="public")
-    assert public.vocabulary_from == "unknown"  # as the matrix was
+    public = small.restrict(Vocabulary(["cat", "dog", "ant"], "public"))
+    assert public.vocabulary.origin == "unknown"  # as the matrix was
     assert_array_equal(public.to_counts().toarray(), [[1, 0, 2], [0, 0, 0], [0, 0, 0]])
     assert public.n_documents == small.n_documents
     assert_array_equal(public.groups, small.groups)
@@ -97,19 +98,79 @@ def test_restricting_the_vocabulary(small):
 
 def test_only_the_caller_can_say_that_a_chosen_list_is_public():
     """Before, a public corpus that was cut down to words chosen by their counts was still called public."""
-    public = Corpus.from_counts(COUNTS, ["ant", "bee", "cat"], vocabulary_from="public")
+    public = Corpus.from_counts(COUNTS, Vocabulary(["ant", "bee", "cat"], "public"))
     frequent = [public.vocabulary[i] for i in np.argsort(-public.word_counts)[:2]]
-    assert public.restrict(frequent).vocabulary_from == "unknown"
-    assert public.restrict(frequent, vocabulary_from="public").vocabulary_from == "public"
-    text = replace(public, vocabulary_from="text", all_words=True)
-    assert text.restrict(frequent).vocabulary_from == "text"  # as private as before
-    assert text.restrict(frequent, vocabulary_from="public").vocabulary_from == "public"
+    assert public.restrict(frequent).vocabulary.origin == "unknown"
+    assert public.restrict(Vocabulary(frequent, "public")).vocabulary.origin == "public"
+    text = replace(public, vocabulary=Vocabulary(public.vocabulary, "text", complete=True))
+    assert text.restrict(frequent).vocabulary.origin == "text"  # as private as before
+    assert text.restrict(Vocabulary(frequent, "public")).vocabulary.origin == "public"
+
+
+def test_a_vocabulary_is_a_sequence_of_words():
+    vocabulary = Corpus([0, 1], [0, 2], ["rain", np.str_("wind")]).vocabulary
+    assert (len(vocabulary), vocabulary[1], vocabulary[-1:]) == (2, "wind", ("wind",))
+    assert list(vocabulary) == ["rain", "wind"]
+    assert type(vocabulary[1]) is str
+    assert [word in vocabulary for word in ("rain", "sun", 0)] == [True, False, False]
+    assert (vocabulary.index("wind"), vocabulary.columns) == (1, {"rain": 0, "wind": 1})
+    assert (vocabulary.origin, vocabulary.complete, vocabulary.cost) == ("unknown", False, None)
+    assert repr(vocabulary) == "<Vocabulary: 2 words ('rain', 'wind'), unknown>"
+
+
+def test_vocabularies_are_equal_if_their_words_are():
+    one, other = Vocabulary(["rain", "wind"], "public"), Vocabulary(("rain", "wind"), "text", complete=True)
+    assert one == other == ("rain", "wind") == one
+    assert hash(one) == hash(other) == hash(("rain", "wind"))
+    for different in (Vocabulary(["wind", "rain"], "public"), ("rain",), ["rain", "wind"]):
+        assert one != different
+
+
+def test_a_pickled_vocabulary_knows_what_it_knew():
+    vocabulary = Vocabulary(["rain", "wind"], "text", complete=True)
+    assert "rain" in vocabulary  # fills the table of columns, which is not pickled
+    again = pickle.loads(pickle.dumps(vocabulary))
+    assert vars(again) == {"words": ("rain", "wind"), "origin": "text", "complete": True, "cost": None}
+
+
+def test_an_origin_that_is_none():
+    with pytest.raises(InputError, match="one of public, private-selection, text, unknown; found 'pubic'"):
+        Vocabulary(["rain"], "pubic")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("had", "complete", "chosen", "becomes"),
+    [
+        ("public", False, "public", "public"),
+        ("public", False, "unknown", "unknown"),
+        ("public", False, "text", "text"),
+        ("text", True, "public", "public"),
+        ("text", True, "unknown", "text"),
+        ("text", False, "public", "unknown"),
+        ("text", False, "unknown", "text"),
+        ("unknown", False, "public", "unknown"),
+        ("unknown", False, "text", "text"),
+    ],
+)
+def test_where_restricted_words_come_from(had, complete, chosen, becomes):
+    corpus = Corpus([0, 1], [0, 2], Vocabulary(["rain", "wind"], had, complete))
+    part = corpus.restrict(Vocabulary(["wind"], chosen, complete=True)).vocabulary
+    assert (part, part.origin, part.complete) == (("wind",), becomes, False)
+
+
+def test_a_given_vocabulary_keeps_its_origin():
+    """Before, words that were read from one private text became public for the next text that was read with them."""
+    private = Corpus.from_texts(["rain and wind", "storm"]).vocabulary
+    assert private.complete
+    again = Corpus.from_texts(["storm", "rain and sun"], vocabulary=private).vocabulary
+    assert (again, again.origin, again.complete) == (("rain", "storm", "wind"), "text", False)
+    assert Corpus.from_counts(np.eye(3, dtype=int), private).vocabulary.complete is False
 
 
 def test_most_frequent_words_come_from_the_text(small):
     frequent = small.most_frequent(2)
     assert frequent.vocabulary == ("ant", "bee")
-    assert frequent.vocabulary_from == "text"
+    assert frequent.vocabulary.origin == "text"
     assert frequent.n_tokens == 5
 
 

@@ -151,7 +151,7 @@ def test_fields_of_the_text_sets(nothing_here, monkeypatch):
     assert [found.name for found in available() if found.present][:4] == ["arxiv", "neurips-cvpr", "enron", "novels"]
     assert load("arxiv").labels.tolist() == ["cs"]
     assert load("arxiv").vocabulary == ("cat",)
-    assert load("arxiv", vocabulary=["cat", "dog"]).vocabulary_from == "public"
+    assert load("arxiv", vocabulary=["cat", "dog"]).vocabulary.origin == "public"
     assert load("neurips-cvpr").collections.tolist() == ["CVPR"]
     assert load("enron").groups.tolist() == ["ann"]
     assert load("enron").vocabulary == ("cat", "dog")
@@ -227,14 +227,14 @@ def test_docstrings_are_found_without_importing(source_tree):
         corpus = docstrings(tokenizer=Tokenizer(stop_words=None))
     assert corpus.groups.tolist() == ["one", "one", "pkg", "pkg.odd"]
     assert set(corpus.labels) == {"python"}
-    assert corpus.vocabulary_from == "text"
+    assert corpus.vocabulary.origin == "text"
     assert {"inner", "branch", "odd"} < set(corpus.vocabulary)
     assert not {"hidden", "value", "short"} & set(corpus.vocabulary)
 
 
 def test_options_of_docstrings(source_tree):
     assert docstrings(max_words=3).n_words == 3
-    assert docstrings(vocabulary=["alpha", "absent"]).vocabulary_from == "public"
+    assert docstrings(vocabulary=["alpha", "absent"]).vocabulary.origin == "public"
     assert docstrings(min_words=2).n_documents == 5
     assert load("docstrings", max_words=3).n_documents == 4
 
@@ -262,7 +262,7 @@ def test_uci_counts(name, sizes):
     corpus = load(name)
     assert (corpus.n_documents, corpus.n_words, corpus.n_tokens) == sizes
     assert corpus.to_counts().nnz == {"kos": 353_160, "nips": 746_316}[name]
-    assert corpus.vocabulary_from == "text"
+    assert corpus.vocabulary.origin == "text"
 
 
 @real

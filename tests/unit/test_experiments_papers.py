@@ -12,12 +12,12 @@ import pytest
 
 from discreet import experiments
 from discreet.cli import main
-from discreet.corpus import Corpus
-from discreet.experiments import run as run_experiment
+from discreet.corpus import Corpus, Vocabulary
 from discreet.experiments.data import as_public, zhao_split
 from discreet.experiments.own import table as private
 from discreet.experiments.papers.huang2021 import runs as sub_lda_runs
 from discreet.experiments.papers.zhao2021 import figure5 as zhao2021
+from discreet.experiments.run import run as run_experiment
 from discreet.experiments.store import key_of
 
 real = pytest.mark.skipif(
@@ -87,7 +87,7 @@ def test_what_is_computed(experiment, run, work):
 
 def test_epsilon_sub_beside_the_papers(tmp_path):
     """privacy/subsampled.py is held against dp-accounting elsewhere; here, that the table has these very numbers."""
-    found = run_experiment(experiments.find("sub-lda", "table3-epsilon"), tmp_path).results
+    found = run_experiment(experiments.find("huang2021", "table3-epsilon"), tmp_path).results
     exact = [found.interval("epsilon_sub", gamma=g, reading="Theorem 3.1").mean for g in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)]
     assert exact == pytest.approx([0.0465, 0.7719, 1.2809, 1.6273, 1.8895, 2.0], abs=1e-4)
 
@@ -105,10 +105,10 @@ def test_eq_9(curve, iterations):
 
 
 def test_each_word_once():
-    corpus = as_public(Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 0]]), vocabulary_from="public"))
+    corpus = as_public(Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 0]]), Vocabulary(["a", "b", "c"], "public")))
     once = zhao2021.each_word_once(corpus)
     np.testing.assert_array_equal(once.to_counts().toarray(), [[1, 0, 1], [0, 1, 0]])
-    assert once.vocabulary_from == "public"
+    assert once.vocabulary.origin == "public"
 
 
 def test_no_clip_is_no_clip():
@@ -144,8 +144,8 @@ def test_alone_it_lists(run):
     assert code == 0
     for experiment in ALL:
         assert f"{experiment.paper}\t{experiment.figure}\t" in out
-    code, out, _ = run("reproduce", "sub-lda", "--json")
-    assert [row["figure"] for row in json.loads(out)] == [e.figure for e in ALL if e.paper == "sub-lda"]
+    code, out, _ = run("reproduce", "huang2021", "--json")
+    assert [row["figure"] for row in json.loads(out)] == [e.figure for e in ALL if e.paper == "huang2021"]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_missing_data_are_one_line(run, tmp_path, monkeypatch):
 def test_places_must_be_folders(run, tmp_path):
     (tmp_path / "file").write_text("")
     for option in ("--output", "--work"):
-        code, _, err = run("reproduce", "sub-lda", "table3-epsilon", option, tmp_path / "file")
+        code, _, err = run("reproduce", "huang2021", "table3-epsilon", option, tmp_path / "file")
         assert code == 2
         assert option in err
 
@@ -188,7 +188,7 @@ def test_only_show_runs_nothing(run, tmp_path):
 
 
 def test_an_interrupted_run_says_that_its_cells_are_kept(run, tmp_path, monkeypatch):
-    experiment = experiments.find("sub-lda", "table3-epsilon")
+    experiment = experiments.find("huang2021", "table3-epsilon")
     done = []
 
     def cell(setting, seed):
@@ -199,11 +199,11 @@ def test_an_interrupted_run_says_that_its_cells_are_kept(run, tmp_path, monkeypa
 
     stopped = replace(experiment, grid=replace(experiment.grid, cell=cell))
     monkeypatch.setattr(experiments, "find", lambda *_: stopped)
-    code, out, err = run("reproduce", "sub-lda", "table3-epsilon", "--work", tmp_path)
+    code, out, err = run("reproduce", "huang2021", "table3-epsilon", "--work", tmp_path)
     assert (code, out) == (130, "")
     assert "finished cells are kept" in err
     assert "nothing was written" not in err
     monkeypatch.undo()
-    code, _, err = run("reproduce", "sub-lda", "table3-epsilon", "--work", tmp_path)
+    code, _, err = run("reproduce", "huang2021", "table3-epsilon", "--work", tmp_path)
     assert code == 0
     assert [line.split("]")[0] for line in err.splitlines()] == ["[3/6", "[4/6", "[5/6", "[6/6"]

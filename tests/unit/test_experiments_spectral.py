@@ -1,4 +1,4 @@
-"""The experiments of paper 003 and the table of methods: what they measure, and that their findings can fail."""
+"""The experiments of DeCarolis et al. 2020 and the table of methods: their measures, and that findings can fail."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import LDA, Budget, BudgetExceeded, Corpus, Guarantee, HybridLDA, InputError, Ledger, WouldLeak
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.models.hybrid import model as hybrid
 from discreet.models.hybrid.plan import HybridPlan, inaccuracy
 from discreet.models.published import SequentialSampler
@@ -24,7 +24,7 @@ PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 4}
 @pytest.fixture(scope="module")
 def words() -> Corpus:
     drawn = lda_corpus(60, 30, 3, mean_length=40, seed=1).corpus
-    return drawn.restrict(drawn.vocabulary, vocabulary_from="public")
+    return drawn.restrict(Vocabulary(drawn.vocabulary, "public"))
 
 
 # --- what it costs --------------------------------------------------------------------------------------------------
@@ -131,10 +131,10 @@ def test_a_document_costs_more_than_pairs_would(words):
     """A document of n equal words moves one cell by n: that is not n pairs."""
     plan = HybridPlan.make(None, 1e-6, 0.1, 0.1, n_topics=3, n_sweeps=10)
     pairs = accounting.epsilon([Entry(plan.laplace, 11 * 10), Entry(plan.draw, 10 * 10)], 1e-6)
-    assert plan.of_document(1, 1e-6) >= plan.epsilon
-    assert plan.of_document(10, 1e-6) > pairs
+    assert plan.of_document(1, 1e-6, plan.entries) >= plan.epsilon
+    assert plan.of_document(10, 1e-6, plan.entries) > pairs
     one_cell = accounting.epsilon([Entry(PureRelease(epsilon=1.0), 11), Entry(plan.draw, 100)], 1e-6)
-    assert plan.of_document(10, 1e-6) == one_cell
+    assert plan.of_document(10, 1e-6, plan.entries) == one_cell
 
 
 # --- what it promises -----------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_words_from_the_text_are_refused(words):
 
 
 def test_a_document_beyond_the_order_that_is_proved_is_refused():
-    long = Corpus(np.zeros(2**17, np.int32), np.array([0, 2**17]), ("a", "b"), vocabulary_from="public")
+    long = Corpus(np.zeros(2**17, np.int32), np.array([0, 2**17]), Vocabulary(("a", "b"), "public"))
     with pytest.raises(InputError, match="131,071"):
         HybridLDA(2, **PARTS).fit(long)
 
@@ -180,7 +180,7 @@ def test_release_and_pickle_hold_no_document(words):
 def test_topics_are_better_than_one_topic_when_the_budget_is_large():
     """A cell holds some 170 tokens, so a small β would clip what tells topics apart: β = 10 puts C at 536."""
     drawn = lda_corpus(600, 60, 4, mean_length=80, seed=2).corpus
-    train, test = drawn[:500].restrict(drawn.vocabulary, vocabulary_from="public"), drawn[500:]
+    train, test = drawn[:500].restrict(Vocabulary(drawn.vocabulary, "public")), drawn[500:]
     options = {"n_sweeps": 40, "n_threads": 1, "random_state": 3}
     model = HybridLDA(4, epsilon_laplace=1.0, epsilon_inherent=8.0, beta=10.0, **options).fit(train)
     plain = LDA(4, evaluate_every=0, **options).fit(train).perplexity(test)

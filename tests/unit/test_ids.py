@@ -11,7 +11,7 @@ import pytest
 
 from discreet import Corpus, PrivateLDA, PrivateVectorizer
 from discreet._errors import InputError
-from discreet.corpus import CorpusBuilder, read_table
+from discreet.corpus import CorpusBuilder, Vocabulary, read_table
 from discreet.corpus.ids import user_ids
 from discreet.training.inputs import check_groups
 
@@ -84,11 +84,11 @@ BAD = {
 
 
 def corpus_of(groups):
-    return Corpus(np.zeros(len(groups), np.int32), np.arange(len(groups) + 1), ("a",), groups, vocabulary_from="public")
+    return Corpus(np.zeros(len(groups), np.int32), np.arange(len(groups) + 1), Vocabulary(("a",), "public"), groups)
 
 
 def bare(n=3):
-    return Corpus(np.zeros(n, np.int32), np.arange(n + 1), ("a",), vocabulary_from="public")
+    return Corpus(np.zeros(n, np.int32), np.arange(n + 1), Vocabulary(("a",), "public"))
 
 
 VECTORIZER = PrivateVectorizer(8.0).fit(["cat"] * 300)

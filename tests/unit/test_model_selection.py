@@ -137,7 +137,7 @@ def test_text_to_topics_is_one_fit(tmp_path: Path, checkpoint: bool) -> None:
     for i in range(400):
         builder.add("piano violin concert" if i % 2 else "rain wind storm")
     model = private(checkpoint=tmp_path / "kept" if checkpoint else None)
-    fit_text(model, builder.build(), share=0.3)
+    model = fit_text(model, builder.build(), share=0.3)
     assert "private fits" not in str(model.guarantee_)
 
 

@@ -17,11 +17,11 @@ from spending import check_refusal, drawn, hopeless
 
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
-from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, lda_corpus
+from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, Vocabulary, lda_corpus
 from discreet.engines.threads.units import ThreadUnits
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.lda import LDA
 from discreet.models.private.model import PrivateLDA
 from discreet.models.private.rounds import usual_sweeps
@@ -123,7 +123,7 @@ def test_words_from_the_private_text_are_refused(corpus):
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer\)\.$") as error:
         tiny(ledger=ledger).fit(corpus.most_frequent(20))
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer.*Corpus\.restrict"):
-        tiny(ledger=ledger).fit(replace(corpus, vocabulary_from="text", all_words=True))
+        tiny(ledger=ledger).fit(replace(corpus, vocabulary=Vocabulary(corpus.vocabulary, "text", complete=True)))
     assert "\n" not in str(error.value)
     assert not set(corpus.vocabulary) & set(str(error.value).split())
     assert ledger.entries == ()
@@ -138,7 +138,7 @@ def test_what_is_assumed_is_said(corpus):
     frequent = [corpus.vocabulary[i] for i in np.argsort(-corpus.word_counts)[:20]]
     for unsaid in (corpus.to_counts(), corpus.restrict(frequent)):
         assert tiny().fit(unsaid).guarantee_.reasons[1:] == (UNKNOWN_WORDS,)  # the first: there were other fits
-    chosen = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, vocabulary_from="private-selection")
+    chosen = Corpus(corpus.words, corpus.offsets, Vocabulary(corpus.vocabulary, "private-selection"))
     assert "not part of these numbers" in str(tiny().fit(chosen).guarantee_)
 
 
@@ -188,21 +188,25 @@ def test_a_budget_file_is_charged(corpus, tmp_path):
 def test_noise_is_drawn_for_what_was_charged_and_once():
     event = DiscreteGaussianRelease(scale=4096.0, sensitivity=100.0, cells=5)
     reservation, key = Ledger().reserve([Entry(event, 3, "test")]), Key.fresh()
-    cells = np.zeros(5, np.int64)
-    release_sum(cells, event, reservation, key=key, number=1)
+    releases = Releases(reservation, key)
+    cells, again = np.zeros((2, 5), np.int64)
+    releases.release(cells, event)
     assert cells.any()
     with drawn() as noise:
-        with pytest.raises(Overdrawn, match="noise of release 1"):
-            release_sum(np.zeros(5, np.int64), event, reservation, key=key, number=1)
         with pytest.raises(InputError, match="cells were charged"):
-            release_sum(np.zeros(6, np.int64), event, reservation, key=key, number=3)
+            releases.release(np.zeros(6, np.int64), event)
         other = DiscreteGaussianRelease(scale=4096.0, sensitivity=99.0, cells=5)
         with pytest.raises(Overdrawn):
-            release_sum(np.zeros(5, np.int64), other, reservation, key=key, number=3)
+            releases.release(np.zeros(5, np.int64), other)
         assert noise.call_count == 0
-    release_sum(cells, event, reservation, key=key, number=3)
-    with pytest.raises(Overdrawn):
-        release_sum(cells, event, reservation, key=key, number=4)
+    releases.release(again, event)
+    assert (again != cells).any()
+    with drawn() as noise:
+        with pytest.raises(Overdrawn, match="release 3 was to be drawn with the noise of release 1"):
+            Releases(reservation, key).release(np.zeros(5, np.int64), event)
+        with pytest.raises(Overdrawn, match="charged for 0 more"):
+            releases.release(np.zeros(5, np.int64), event)
+        assert noise.call_count == 0
 
 
 @hopeless
@@ -225,7 +229,7 @@ def test_users_are_the_unit_when_they_are_named(corpus):
     users = np.array([f"u{i % 9}" for i in range(40)])
     model = tiny().fit(corpus, groups=users)
     assert model.guarantee_.unit is model.ledger_.unit is Unit.USER
-    named = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, users, vocabulary_from="public")
+    named = Corpus(corpus.words, corpus.offsets, Vocabulary(corpus.vocabulary, "public"), users)
     assert tiny().fit(named).guarantee_.unit is Unit.USER
     by_name = tiny(random_state=1).fit(corpus, groups=users)
     by_number = tiny(random_state=1).fit(corpus, groups=list(np.arange(40) % 9))
@@ -376,7 +380,7 @@ def test_no_documents_and_empty_documents_are_like_any_others(corpus):
     for few in (
         corpus[[]],
         corpus[[0]],
-        Corpus(np.empty(0, np.int32), [0, 0, 0], corpus.vocabulary, vocabulary_from="public"),
+        Corpus(np.empty(0, np.int32), [0, 0, 0], Vocabulary(corpus.vocabulary, "public")),
     ):
         np.testing.assert_allclose(tiny().fit(few).components_.sum(axis=1), 1)
 

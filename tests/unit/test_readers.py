@@ -177,7 +177,7 @@ def test_standard_input_that_cannot_be_used(monkeypatch, tmp_path):
 def test_options_of_tables(tmp_path):
     path = tmp_path / "table.jsonl"
     path.write_bytes(json_lines())
-    assert read_table(path, vocabulary=["zebra", "ant"]).vocabulary_from == "public"
+    assert read_table(path, vocabulary=["zebra", "ant"]).vocabulary.origin == "public"
     assert read_table(path, max_words=1).vocabulary == ("bee",)
     assert "the" in read_table(path, tokenizer=Tokenizer(stop_words=None)).vocabulary
     assert read_table(path, "who").vocabulary == ("ann", "bob")
@@ -354,7 +354,7 @@ def test_uci(tmp_path, docword, suffix):
     corpus = read_uci(path)
     assert corpus.vocabulary == ("ant", "bee", "cat")
     assert_array_equal(corpus.to_counts().toarray(), [[2, 0, 1], [0, 0, 0], [0, 5, 0]])
-    assert corpus.vocabulary_from == "unknown"
+    assert corpus.vocabulary.origin == "unknown"
     for found in (read(path), read(tmp_path), read(path, vocab=tmp_path / "vocab.toy.txt")):
         assert_array_equal(found.words, corpus.words)
 
@@ -370,9 +370,9 @@ def test_choosing_words_of_counts(tmp_path):
     path = write_uci(tmp_path)
     public = read(path, vocabulary=["cat", "dog"])
     assert (public.vocabulary, public.n_tokens) == (("cat", "dog"), 1)
-    assert public.vocabulary_from == "unknown"  # whoever made the counts may have left words out
+    assert public.vocabulary.origin == "unknown"  # whoever made the counts may have left words out
     frequent = read(path, max_words=1)
-    assert (frequent.vocabulary, frequent.vocabulary_from) == (("bee",), "text")
+    assert (frequent.vocabulary, frequent.vocabulary.origin) == (("bee",), "text")
     assert "both given" in refused(read, path, max_words=1, vocabulary=["cat"])
 
 
@@ -430,7 +430,7 @@ def test_folder_of_texts(tmp_path):
     assert corpus.labels is None
     assert_array_equal(corpus.to_counts().toarray(), [[0, 2], [1, 0], [0, 0]])
     assert read(tmp_path, pattern="*.md").vocabulary == ("dog",)
-    assert read(tmp_path, vocabulary=["cat"]).vocabulary_from == "public"
+    assert read(tmp_path, vocabulary=["cat"]).vocabulary.origin == "public"
 
 
 def test_sub_folders_are_labels(tmp_path):
@@ -465,7 +465,7 @@ def test_matrices(tmp_path):
         for names in (WORDS, tmp_path / "names.txt"):
             corpus = read_matrix(tmp_path / name, names)
             assert corpus.vocabulary == WORDS
-            assert corpus.vocabulary_from == "unknown"
+            assert corpus.vocabulary.origin == "unknown"
             assert_array_equal(corpus.to_counts().toarray(), EXPECTED)
         assert read(tmp_path / name).vocabulary[0] == "word0"
         assert read(tmp_path / name, vocab=WORDS, max_words=2).vocabulary == ("bee", "zebra")
@@ -519,7 +519,7 @@ def test_read_names_options_that_a_reader_does_not_take(tmp_path):
     message = refused(read, path, groups="who")
     assert "takes no option 'groups'; it takes text, group, collection" in message
     assert "Did you mean 'group'?" in message
-    assert "takes no option 'text'; it takes vocab, vocabulary_from, max_tokens, vocabulary, max_words" in refused(
+    assert "takes no option 'text'; it takes vocab, origin, max_tokens, vocabulary, max_words" in refused(
         read, write_uci(tmp_path), text="x"
     )
 

@@ -140,7 +140,7 @@ def test_a_charge_that_failed_may_be_cut_off(path: Path, monkeypatch: pytest.Mon
 
 
 def test_without_a_counter_a_new_process_cannot_know(path: Path) -> None:
-    """The limit that docs/guarantees.md states; should this fail, the page has to change."""
+    """The limit that docs/running.md states; should this fail, the page has to change."""
     BudgetFile.create(path, 1.6, 0.0)
     before = path.read_bytes()
     for _ in range(2):

@@ -9,11 +9,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from discreet import LDA, HybridLDA, InputError, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA, WouldLeak
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.privacy import Basis
 
 PUBLIC = lda_corpus(300, 20, 2, mean_length=30, seed=1).corpus
-PRIVATE = replace(PUBLIC, vocabulary=tuple(f"secret{i}" for i in range(20)), vocabulary_from="text")
+PRIVATE = replace(PUBLIC, vocabulary=Vocabulary((f"secret{i}" for i in range(20)), "text"))
 
 MODELS = [
     PrivateLDA(2, epsilon=5.0, n_rounds=3),

@@ -7,7 +7,7 @@ import pytest
 
 from discreet import BudgetFile, Corpus, Ledger, PrivateLDA
 from discreet._errors import InputError
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.corpus.builder import CorpusBuilder
 from discreet.models.fit_text import fit_text
 from discreet.models.private.shrink import seeded, without_topics
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:this", "ignore:these topics")
 
 K = 4
 MADE = lda_corpus(3000, 80, K, mean_length=40, seed=3)
-CORPUS = MADE.corpus.restrict(MADE.corpus.vocabulary, vocabulary_from="public")
+CORPUS = MADE.corpus.restrict(Vocabulary(MADE.corpus.vocabulary, "public"))
 PLACES = [2, 0, 3, 1]
 """Where each true topic is to be found."""
 
@@ -113,7 +113,7 @@ def test_seed_words_that_were_not_selected_are_left_out():
     prior = {1: {"rain": 5000.0, "unheard": 10.0}, 0: {"piano": 5000.0}}
     model = PrivateLDA(2, epsilon=4.0, n_rounds=20, word_prior=prior, n_threads=1, random_state=1)
     with pytest.warns(UserWarning, match="1 of 3 seed words were not selected from the text, for instance 'unheard'"):
-        fit_text(model, texts())
+        model = fit_text(model, texts())
     best = [words[:6] for words in model.top_words(6)]
     assert "storm" in best[1]
     assert "violin" in best[0]

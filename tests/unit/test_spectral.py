@@ -11,12 +11,12 @@ from sklearn.base import clone
 
 from discreet import Budget, Corpus, InputError, Ledger, WouldLeak
 from discreet._errors import BudgetExceeded
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.engines.threads.moments import ThreadMoments
 from discreet.evaluation import match_topics
 from discreet.models.spectral.exact import exact_moments
 from discreet.models.spectral.model import SpectralLDA
-from discreet.models.spectral.private import HALF, Plan, clear_of_noise, symmetric
+from discreet.models.spectral.private import HALF, SpectralPlan, clear_of_noise, symmetric
 from discreet.privacy import Basis, Unit
 from discreet.privacy.accounting import epsilon
 
@@ -86,7 +86,7 @@ def test_short_documents_change_nothing(drawn):
     short = Corpus.from_counts(np.eye(60, dtype=int)[:20], drawn.corpus.vocabulary)
     words = np.concatenate([drawn.corpus.words, short.words])
     offsets = np.concatenate([drawn.corpus.offsets, drawn.corpus.n_tokens + short.offsets[1:]])
-    longer = Corpus(words, offsets, drawn.corpus.vocabulary, vocabulary_from="public")
+    longer = Corpus(words, offsets, Vocabulary(drawn.corpus.vocabulary, "public"))
     assert_allclose(fit(longer).components_, fit(drawn.corpus).components_, atol=1e-12)
     one, two = (fit(c, epsilon=20.0).components_ for c in (longer, drawn.corpus))
     assert_allclose(one, two, atol=1e-12)
@@ -144,7 +144,7 @@ def test_what_is_promised_is_what_was_charged(drawn):
 def test_the_budget_is_split_as_asked(drawn):
     """Precision (1/σ²) of the three moments stands in the ratio asked for."""
     for split in ((0.05, 0.87, 0.08), (1, 1, 1)):
-        plan = Plan.make(SpectralLDA(4, epsilon=2.0, split=split), 60)
+        plan = SpectralPlan.make(SpectralLDA(4, epsilon=2.0, split=split), 60)
         precision = np.array([event.sigma**-2 for event in (plan.first, plan.second, plan.third)])
         assert_allclose(
             precision / precision.sum(), np.array(split) / sum(split), rtol=0.06
@@ -188,14 +188,14 @@ def test_some_topics_survive_where_others_drown():
 
 def test_an_empty_corpus_is_trained_on_like_any_other():
     """An error would tell that there is no text."""
-    empty = Corpus(np.zeros(0, np.int32), np.zeros(1, np.int64), ("a", "b", "c"), vocabulary_from="public")
+    empty = Corpus(np.zeros(0, np.int32), np.zeros(1, np.int64), Vocabulary(("a", "b", "c"), "public"))
     with pytest.warns(UserWarning, match="stand clear"):
         model = SpectralLDA(2, epsilon=1.0).fit(empty)
     assert_allclose(model.components_.sum(), 1)
 
 
 def test_words_from_private_text_are_refused(drawn):
-    text = drawn.corpus.restrict(drawn.corpus.vocabulary, vocabulary_from="text")
+    text = drawn.corpus.restrict(Vocabulary(drawn.corpus.vocabulary, "text"))
     with pytest.raises(WouldLeak):
         fit(text, epsilon=1.0)
 
@@ -245,7 +245,7 @@ def test_pairs_are_laid_out_once_each():
 
 def test_words_that_occur_nowhere_are_in_no_topic(drawn):
     vocabulary = (*drawn.corpus.vocabulary, "never")
-    wider = Corpus(drawn.corpus.words, drawn.corpus.offsets, vocabulary, vocabulary_from="public")
+    wider = Corpus(drawn.corpus.words, drawn.corpus.offsets, Vocabulary(vocabulary, "public"))
     model, narrow = fit(wider), fit(drawn.corpus)
     assert_allclose(model.components_[:, -1], 0, atol=1e-12)
     assert_allclose(model.components_[:, :-1], narrow.components_, atol=1e-6)

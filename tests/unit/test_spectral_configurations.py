@@ -15,7 +15,7 @@ from sklearn.base import clone
 from discreet import Budget, Corpus, InputError, Ledger, WouldLeak
 from discreet._errors import Overdrawn
 from discreet._random import Key
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.published import edges as spectral_published
@@ -38,7 +38,7 @@ def drawn():
     theta = rng.dirichlet(ALPHA, 20_000)
     counts = rng.multinomial(30, theta @ topics)
     corpus = Corpus.from_counts(counts, [f"w{i}" for i in range(40)])
-    return corpus.restrict(corpus.vocabulary, vocabulary_from="public"), topics
+    return corpus.restrict(Vocabulary(corpus.vocabulary, "public")), topics
 
 
 def fit(drawn, **options):
@@ -324,7 +324,7 @@ def test_bad_parameters_are_refused(drawn, options, message):
 def test_users_are_refused(drawn):
     corpus = drawn[0][:30]
     users = np.arange(30) // 2
-    grouped = Corpus(corpus.words, corpus.offsets, corpus.vocabulary, users, vocabulary_from="public")
+    grouped = Corpus(corpus.words, corpus.offsets, Vocabulary(corpus.vocabulary, "public"), users)
     for model in (SpectralLDA(3, epsilon=1.0, configuration=c, as_published=True) for c in (1, "choose")):
         with pytest.raises(InputError, match="protects one document"):
             model.fit(corpus, groups=users)
@@ -338,7 +338,7 @@ def test_two_documents_are_too_few(drawn):
 
 
 def test_words_from_the_text_are_a_reason_or_refused(drawn):
-    text = drawn[0].restrict(drawn[0].vocabulary, vocabulary_from="text"), drawn[1]
+    text = drawn[0].restrict(Vocabulary(drawn[0].vocabulary, "text")), drawn[1]
     model = fit(text, configuration=2, random_state=None)
     assert any("vocabulary was read" in reason for reason in model.guarantee_.reasons)
     with pytest.raises(WouldLeak):

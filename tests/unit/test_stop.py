@@ -10,13 +10,11 @@ import threading
 import pytest
 
 from discreet import LDA, BudgetFile, HybridLDA, LaplaceLDA, Ledger, PrivateLDA, SubsampledLDA, VariationalLDA
-from discreet.corpus import lda_corpus
+from discreet.corpus import Vocabulary, lda_corpus
 from discreet.corpus.builder import CorpusBuilder
+from discreet.mechanisms.release import Releases
 from discreet.models import vectorizer
 from discreet.models.fit_text import fit_text
-from discreet.models.hybrid import model as hybrid
-from discreet.models.private import rounds as private_rounds
-from discreet.models.subsampled import rounds as subsampled_rounds
 from discreet.training.loop import STOPPED, run_sweeps
 from discreet.training.pause import Paused, finishing
 
@@ -26,15 +24,15 @@ pytestmark = [
 ]
 
 CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(
-    lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, vocabulary_from="public"
+    Vocabulary(lda_corpus(1, 40, 3, seed=1).corpus.vocabulary, "public")
 )
 ROUNDS = {"n_rounds": 12, "n_threads": 1}
 PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 2.0, "n_sweeps": 12, "n_threads": 1}
 PRIVATE = {
-    "private": (lambda **more: PrivateLDA(3, epsilon=4.0, **ROUNDS, **more), "document", private_rounds),
-    "subsampled": (lambda **more: SubsampledLDA(3, epsilon=4.0, **ROUNDS, **more), "document", subsampled_rounds),
-    "variational": (lambda **more: VariationalLDA(3, epsilon=4.0, **ROUNDS, **more), "document", private_rounds),
-    "hybrid": (lambda **more: HybridLDA(3, **PARTS, **more), "word", hybrid),
+    "private": (lambda **more: PrivateLDA(3, epsilon=4.0, **ROUNDS, **more), "document"),
+    "subsampled": (lambda **more: SubsampledLDA(3, epsilon=4.0, **ROUNDS, **more), "document"),
+    "variational": (lambda **more: VariationalLDA(3, epsilon=4.0, **ROUNDS, **more), "document"),
+    "hybrid": (lambda **more: HybridLDA(3, **PARTS, **more), "word"),
 }
 PLAIN = {"as_published": True, "clip": 5.0, "noise_multiplier": 1.0}
 OTHERS = {
@@ -43,9 +41,9 @@ OTHERS = {
     "hybrid as published": lambda **more: HybridLDA(3, as_published=True, **PARTS, **more),
     "laplace": lambda **more: LaplaceLDA(3, as_published=True, n_sweeps=12, **more),
 }
-PROMISING = {**{name: make for name, (make, *_) in PRIVATE.items()}, **OTHERS}
+PROMISING = {**{name: make for name, (make, _) in PRIVATE.items()}, **OTHERS}
 promising = pytest.mark.parametrize("make", PROMISING.values(), ids=PROMISING)
-resumable = pytest.mark.parametrize(("make", "unit", "module"), PRIVATE.values(), ids=PRIVATE)
+resumable = pytest.mark.parametrize(("make", "unit"), PRIVATE.values(), ids=PRIVATE)
 
 
 # --- by a callback ----------------------------------------------------------------------------------------------------
@@ -118,19 +116,19 @@ def n_releases(entries):
 
 @resumable
 @pytest.mark.parametrize("stops", [(1,), (4,), (7,), (12,), (2, 3, 4)], ids=str)
-def test_a_clean_stop_repeats_nothing_and_charges_nothing_twice(tmp_path, monkeypatch, make, unit, module, stops):
+def test_a_clean_stop_repeats_nothing_and_charges_nothing_twice(tmp_path, monkeypatch, make, unit, stops):
     """Stopped after some rounds and resumed, once or several times. Stages are of four rounds."""
     budget = BudgetFile.create(tmp_path / "b", 1000.0, 1e-6, unit)
     options = {"checkpoint": tmp_path / "c", "checkpoint_every": 4}
-    drawn, real = [], module.release_sum
+    drawn, real = [], Releases.release
 
-    def recorded(cells, event, *more, **options):
+    def recorded(releases, cells, event):
         before = cells.copy()
-        noisy = real(cells, event, *more, **options)
+        noisy = real(releases, cells, event)
         drawn.append((noisy - before).tobytes())
         return noisy
 
-    monkeypatch.setattr(module, "release_sum", recorded)
+    monkeypatch.setattr(Releases, "release", recorded)
     for stop in stops:
         with pytest.raises(Paused):
             make(**options, ledger=Ledger(file=budget), callbacks=ctrl_c_in(stop)).fit(CORPUS)
@@ -146,7 +144,7 @@ def test_a_clean_stop_repeats_nothing_and_charges_nothing_twice(tmp_path, monkey
 
 
 @resumable
-def test_a_clean_stop_fits_the_very_budget_of_the_run(tmp_path, make, unit, module):
+def test_a_clean_stop_fits_the_very_budget_of_the_run(tmp_path, make, unit):
     """A budget that has room for nothing more: what is paid and not drawn must not be asked for again."""
     epsilon = make().fit(CORPUS).guarantee_.epsilon
     budget = BudgetFile.create(tmp_path / "b", epsilon * (1 + 1e-6), 1e-6, unit)
@@ -157,7 +155,7 @@ def test_a_clean_stop_fits_the_very_budget_of_the_run(tmp_path, make, unit, modu
 
 
 @resumable
-def test_what_was_paid_is_drawn_once_even_if_the_next_run_is_lost(tmp_path, make, unit, module):
+def test_what_was_paid_is_drawn_once_even_if_the_next_run_is_lost(tmp_path, make, unit):
     """Clean stop after round 1 of a stage of 4; the next run is lost after two more; the third pays for 3 anew."""
     budget = BudgetFile.create(tmp_path / "b", 1000.0, 1e-6, unit)
     options = {"checkpoint": tmp_path / "c", "checkpoint_every": 4, "ledger": Ledger(file=budget)}
@@ -193,18 +191,18 @@ def test_a_copied_checkpoint_does_not_draw_twice_what_was_paid_once(tmp_path):
 
 @pytest.mark.parametrize("seed", [None, 7])
 def test_no_noise_is_drawn_twice_after_a_clean_stop_and_a_loss(tmp_path, monkeypatch, seed):
-    drawn, real = [], private_rounds.release_sum
+    drawn, real = [], Releases.release
 
-    def recorded(cells, *more, **options):
+    def recorded(releases, cells, event):
         before = cells.copy()
-        noisy = real(cells, *more, **options)
+        noisy = real(releases, cells, event)
         drawn.append((noisy - before).tobytes())
         return noisy
 
     def lost(info):
         raise RuntimeError("lost")
 
-    monkeypatch.setattr(private_rounds, "release_sum", recorded)
+    monkeypatch.setattr(Releases, "release", recorded)
     make, options = PRIVATE["private"][0], {"checkpoint": tmp_path / "c", "random_state": seed}
     with pytest.raises(Paused):
         make(**options, callbacks=ctrl_c_in(3)).fit(CORPUS)

@@ -279,6 +279,21 @@ def test_open_refuses_anything_else(wrong):
     assert "\n" not in str(caught.value)
 
 
+def test_a_generator_is_seeded_by_bits_of_its_purpose_and_not_by_the_key():
+    key = Key.from_seed(4)
+    first, again, later, other = (
+        key.generator(purpose, sweep).integers(2**63, size=4)
+        for purpose, sweep in [(Purpose.NOISE, 1), (Purpose.NOISE, 1), (Purpose.NOISE, 2), (Purpose.SWEEP, 1)]
+    )
+    assert_array_equal(first, again)
+    assert (first != later).any()
+    assert (first != other).any()
+    by_key = np.random.Generator(np.random.PCG64(key.words.tolist())).integers(2**63, size=4)
+    by_bits = np.random.Generator(np.random.PCG64(key.bits(Purpose.NOISE, 1, 0, 8).tolist())).integers(2**63, size=4)
+    assert (first != by_key).any()
+    assert_array_equal(first, by_bits)
+
+
 def test_a_key_is_not_printed():
     key = Key.from_seed(1)
     assert str(key.words[0]) not in repr(key)

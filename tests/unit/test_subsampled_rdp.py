@@ -1,4 +1,4 @@
-"""ε_sub of paper 002: its Theorem 3.1 is exact, its Table 3 lost a term, and its Lemma 4.1 is false."""
+"""ε_sub of Huang and Chen 2021: its Theorem 3.1 is exact, its Table 3 lost a term, and its Lemma 4.1 is false."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def test_shapes_and_sums():
     assert proportions.shape == (50, 4)
     assert_allclose(topics.sum(axis=1), 1)
     assert_allclose(proportions.sum(axis=1), 1)
-    assert corpus.vocabulary_from == "public"
+    assert corpus.vocabulary.origin == "public"
 
 
 def test_same_seed_same_corpus_and_other_seed_another():

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, english_stop_words, public_vocabulary
+from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, Vocabulary, english_stop_words, public_vocabulary
 from discreet.corpus import builder as room
 
 TEXTS = ["The cat saw a bee; the bee fled.", "", "Zebra! zebra? ZEBRA x9x café", "of the and"]
@@ -65,7 +65,7 @@ def test_bad_tokenizers(options, message):
 def test_a_learnt_vocabulary_is_alphabetical_and_from_the_text():
     corpus = built(TEXTS)
     assert corpus.vocabulary == ("bee", "cat", "fled", "saw", "zebra")
-    assert corpus.vocabulary_from == "text"
+    assert corpus.vocabulary.origin == "text"
     assert_array_equal(corpus.to_counts().toarray(), [[2, 1, 1, 1, 0], [0] * 5, [0, 0, 0, 0, 3], [0] * 5])
     assert corpus.n_empty == 2
 
@@ -79,7 +79,7 @@ def test_a_corpus_of_text_knows_its_tokenizer():
     mine = Tokenizer(r"\w+", stop_words=None)
     corpus = built(TEXTS, tokenizer=mine)
     assert built(TEXTS).tokenizer == Tokenizer()
-    for part in (corpus, corpus[:1], corpus.most_frequent(2), corpus.restrict(["cat"], vocabulary_from="public")):
+    for part in (corpus, corpus[:1], corpus.most_frequent(2), corpus.restrict(Vocabulary(["cat"], "public"))):
         assert part.tokenizer == mine
     assert built(TEXTS, tokenizer=mine, vocabulary=["cat"]).tokenizer == mine
     assert Corpus.from_counts(corpus.to_counts()).tokenizer is None
@@ -97,7 +97,7 @@ def test_the_order_of_documents_does_not_change_the_vocabulary():
 def test_a_given_vocabulary_is_public_and_kept_whole():
     corpus = built(TEXTS, vocabulary=["zebra", "the", "unseen"])
     assert corpus.vocabulary == ("zebra", "the", "unseen")
-    assert corpus.vocabulary_from == "public"
+    assert corpus.vocabulary.origin == "public"
     assert_array_equal(corpus.to_counts().toarray(), [[0, 2, 0], [0, 0, 0], [3, 0, 0], [0, 1, 0]])
 
 

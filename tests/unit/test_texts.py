@@ -72,8 +72,8 @@ def test_texts_tokens_and_functions_make_the_same_corpus():
     ):
         assert corpus.vocabulary == WORDS
         assert_array_equal(corpus.words, by_text.words)
-        assert (corpus.vocabulary_from, corpus.all_words) == ("text", True)
-    assert Corpus.from_texts(TEXTS, vocabulary=["wind"]).vocabulary_from == "public"
+        assert (corpus.vocabulary.origin, corpus.vocabulary.complete) == ("text", True)
+    assert Corpus.from_texts(TEXTS, vocabulary=["wind"]).vocabulary.origin == "public"
     owned = Corpus.from_texts(TEXTS, groups=["ann", "bob"] * 100, labels=[1, 2] * 100, max_words=3)
     assert (owned.n_words, len(set(owned.groups)), len(set(owned.labels))) == (3, 2, 2)
 

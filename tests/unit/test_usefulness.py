@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from spending import check_refusal, drawn, hopeless
 
 from discreet import Budget, Corpus, InputError, Ledger, PrivateLDA, PrivateVectorizer, Release, SubsampledLDA
-from discreet.corpus import CorpusBuilder, lda_corpus
+from discreet.corpus import CorpusBuilder, Vocabulary, lda_corpus
 from discreet.evaluation.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
 from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
-from discreet.models.private.rounds import Rounds
+from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy.accounting import epsilon
 
 FREQUENCIES = 1 / np.arange(1.0, 1001.0)
@@ -126,7 +126,7 @@ def test_it_survives_json():
 # --- of models -------------------------------------------------------------------------------------------------------
 
 
-class Watched(Rounds):
+class Watched(PrivateRounds):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         Watched.last = self
@@ -136,8 +136,8 @@ def test_the_standard_errors_are_those_of_the_noise(monkeypatch):
     """No documents, so the averaged table is noise: its 1,200 squared cells over their variances have mean 1. Right
     code fails with probability 1e-6 (4.9 deviations of √(2/1200), fixed seed); a variance that is twice or half as
     large gives 0.5 or 2. And standard_errors_ are the same deviations on the scale of topics."""
-    monkeypatch.setattr(private, "Rounds", Watched)
-    nothing = Corpus(np.empty(0, np.int32), [0], tuple(f"w{i}" for i in range(300)), vocabulary_from="public")
+    monkeypatch.setattr(private, "PrivateRounds", Watched)
+    nothing = Corpus(np.empty(0, np.int32), [0], Vocabulary(tuple(f"w{i}" for i in range(300)), "public"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model = PrivateLDA(4, epsilon=2.0, n_rounds=30, n_units=500, n_threads=1, random_state=3).fit(nothing)
@@ -203,10 +203,11 @@ def test_a_limit_of_words_that_allows_no_topics_is_refused_free():
 def test_fewer_topics_are_offered():
     model = PrivateLDA(20, epsilon=8.0, n_rounds=5, n_threads=1)
     with pytest.warns(UserWarning, match="only 12 words were selected .*: 2 topics are trained instead of 20"):
-        fit_text(model, texts(1500, (WEATHER, "piano violin concert music cello flute")))
-    assert model.n_topics == 2 == len(model.components_)
-    assert model.release().parameters["n_topics"] == 2
-    assert not model.usefulness_.useful
+        fitted = fit_text(model, texts(1500, (WEATHER, "piano violin concert music cello flute")))
+    assert model.n_topics == 20  # as the caller set it
+    assert fitted.n_topics == 2 == len(fitted.components_)
+    assert fitted.release().parameters["n_topics"] == 2
+    assert not fitted.usefulness_.useful
     fixed = PrivateLDA(3, epsilon=8.0, n_rounds=5, alpha=[0.1, 0.2, 0.3], n_threads=1)
     with pytest.raises(InputError, match=r"too few for 3 topics\. The words have been charged .* Ask for 2 topics\."):
         fit_text(fixed, texts(1500, (WEATHER,)))

@@ -18,7 +18,7 @@ from spending import check_refusal, drawn, hopeless
 
 from discreet._errors import BudgetExceeded, InputError, WouldLeak
 from discreet._random import Key
-from discreet.corpus import Corpus, lda_corpus
+from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.models.lda import LDA
@@ -321,7 +321,7 @@ def test_nothing_private_is_left_in_the_estimator(corpus, form):
 @hopeless
 @forms
 def test_no_documents_and_unusual_settings(corpus, form):
-    nobody = Corpus(np.empty(0, np.int32), [0, 0, 0], corpus.vocabulary, vocabulary_from="public")
+    nobody = Corpus(np.empty(0, np.int32), [0, 0, 0], Vocabulary(corpus.vocabulary, "public"))
     for documents, options in [
         (corpus[[]], {}),
         (nobody, {}),

@@ -30,12 +30,12 @@ from discreet import (
     VariationalLDA,
     WouldLeak,
 )
-from discreet.corpus import CorpusBuilder
+from discreet.corpus import CorpusBuilder, Vocabulary
 from discreet.models.fit_text import fit_text
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy import Basis, Unit
 from discreet.privacy.accounting import epsilon
-from discreet.training.inputs import SAME_UNITS, UNKNOWN_WORDS, VocabularyCost, check_vocabulary
+from discreet.training.inputs import SAME_UNITS, UNKNOWN_WORDS, check_vocabulary
 
 WEATHER, MUSIC = "The rain and the wind, rain and storm.", "A piano, a violin: a piano concert!"
 TEXTS = [f"{(WEATHER, MUSIC)[i % 2]} Secret{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}" for i in range(400)]
@@ -66,15 +66,15 @@ def test_counts_over_selected_words():
 def test_a_corpus_that_knows_what_its_words_cost():
     vectorizer = PrivateVectorizer(4.0, output="corpus")
     corpus = vectorizer.fit_transform(TEXTS, groups=USERS)
-    assert corpus.vocabulary_from == "private-selection"
-    assert corpus.vocabulary_cost.entries == vectorizer.ledger_.entries
+    assert corpus.vocabulary.origin == "private-selection"
+    assert corpus.vocabulary.cost.entries == vectorizer.ledger_.entries
     assert vectorizer.guarantee_.unit is Unit.USER
     assert len(set(corpus.groups.tolist())) == 200
     assert vectorizer.to_corpus(TEXTS[:7]).n_documents == 7
-    assert corpus[:5].vocabulary_cost is corpus.vocabulary_cost
-    for again in (corpus.restrict(WORDS[:2]), corpus.restrict(WORDS[:2], vocabulary_from="public")):
-        assert (again.vocabulary_from, again.vocabulary_cost) == ("unknown", corpus.vocabulary_cost)
-    assert corpus.most_frequent(2).vocabulary_cost is None
+    assert corpus[:5].vocabulary.cost is corpus.vocabulary.cost
+    for again in (corpus.restrict(WORDS[:2]), corpus.restrict(Vocabulary(WORDS[:2], "public"))):
+        assert (again.vocabulary.origin, again.vocabulary.cost) == ("unknown", corpus.vocabulary.cost)
+    assert corpus.most_frequent(2).vocabulary.cost is None
 
 
 def test_a_choice_of_words_cannot_be_called_a_private_selection():
@@ -82,7 +82,24 @@ def test_a_choice_of_words_cannot_be_called_a_private_selection():
     corpus = PrivateVectorizer(4.0, output="corpus").fit_transform(TEXTS)
     for one in (corpus, Corpus.from_texts(TEXTS)):
         with pytest.raises(InputError, match="only PrivateVectorizer does"):
-            one.restrict(WORDS[:2], vocabulary_from="private-selection")
+            one.restrict(Vocabulary(WORDS[:2], "private-selection"))
+
+
+@pytest.mark.parametrize(
+    ("origin", "complete", "becomes"),
+    [
+        ("text", True, "private-selection"),
+        ("public", False, "private-selection"),
+        ("text", False, "text"),
+        ("unknown", False, "unknown"),
+    ],
+)
+def test_selected_words_stay_selected_only_where_none_was_left_out(origin, complete, becomes):
+    """Which of the selected words a corpus still has must depend on no other document."""
+    selected = PrivateVectorizer(4.0, output="corpus").fit_transform(TEXTS).vocabulary
+    part = Corpus([0], [0, 1], Vocabulary(WORDS, origin, complete)).restrict(selected).vocabulary
+    assert (part, part.origin) == (selected, becomes)
+    assert part.cost is (None if becomes == "text" else selected.cost)
 
 
 def test_the_same_from_a_corpus_and_from_texts():
@@ -197,15 +214,15 @@ def test_a_corpus_that_lacks_words_is_refused():
         builder.add(text)
         cut.add(text)
     corpus = builder.build()
-    assert corpus.all_words
-    assert corpus[::2].all_words
+    assert corpus.vocabulary.complete
+    assert corpus[::2].vocabulary.complete
     vectorizer = PrivateVectorizer(4.0).fit(corpus)
     for other in (cut.build(), corpus.most_frequent(5), corpus.restrict(WORDS), Corpus.from_counts([[1, 2]])):
         for use in (PrivateVectorizer().fit, vectorizer.transform, vectorizer.to_corpus):
             with pytest.raises(WouldLeak, match="does not hold all words"):
                 use(other)
-    public = corpus.restrict(WORDS, vocabulary_from="public")  # its words hang on nobody
-    assert vectorizer.to_corpus(public).vocabulary_cost == vectorizer.to_corpus(corpus).vocabulary_cost
+    public = corpus.restrict(Vocabulary(WORDS, "public"))  # its words hang on nobody
+    assert vectorizer.to_corpus(public).vocabulary.cost == vectorizer.to_corpus(corpus).vocabulary.cost
 
 
 @hopeless
@@ -227,9 +244,9 @@ def test_one_document_must_not_decide_what_others_are_left_with():
             builder.add(text)
         return builder.build()
 
-    d, d1 = (cut(more).restrict(["rain", "wind"], vocabulary_from="public") for more in ([], ["wind"]))
+    d, d1 = (cut(more).restrict(Vocabulary(["rain", "wind"], "public")) for more in ([], ["wind"]))
     assert (d.word_counts != d1.word_counts).all()  # by far more than one document
-    assert d.vocabulary_from == "unknown"
+    assert d.vocabulary.origin == "unknown"
     fitted = model().fit(d)
     assert fitted.guarantee_.reasons == (UNKNOWN_WORDS,)
 
@@ -261,9 +278,11 @@ def test_nothing_private_is_left_in_the_estimator():
     assert {name for name in vars(vectorizer) if name not in vectorizer.get_params()} == {
         "ledger_",
         "guarantee_",
-        "_cost",
+        "_spent",
+        "_selected",
         "vocabulary_",
     }
+    assert vectorizer._spent == vectorizer.plan().entries  # public: a function of the parameters
     pickled = pickle.dumps(vectorizer)
     for secret in (b"secret", b"Secret", b"Corpus", b"Key"):
         assert not re.search(secret + rb"(?!s)", pickled), secret
@@ -339,7 +358,7 @@ def test_so_it_does_in_a_pipeline_of_matrices(users):
     counts.data[:] = 1  # what the matrix holds is what counts, now
     assert counts.to_corpus().n_tokens == counts.nnz
     np.testing.assert_array_equal(counts.to_corpus().to_counts().toarray(), counts.toarray())
-    assert pickle.loads(pickle.dumps(counts)).to_corpus().vocabulary_from == "private-selection"
+    assert pickle.loads(pickle.dumps(counts)).to_corpus().vocabulary.origin == "private-selection"
 
 
 def test_rows_of_the_matrix_know_it_too():
@@ -347,11 +366,11 @@ def test_rows_of_the_matrix_know_it_too():
     mask = np.arange(400) % 3 == 0
     for rows in (slice(10, 300), np.array([5, 3, 8]), mask, 7, [1, 2]):
         part = counts[rows].to_corpus()
-        assert part.vocabulary_cost is counts.to_corpus().vocabulary_cost
+        assert part.vocabulary.cost is counts.to_corpus().vocabulary.cost
         np.testing.assert_array_equal(part.groups, np.atleast_1d(counts.to_corpus().groups[rows]))
         np.testing.assert_array_equal(part.to_counts().toarray(), counts.toarray()[np.atleast_1d(np.arange(400)[rows])])
     for same in (counts[...], counts[:, :], counts[3:, ...], counts.copy()):
-        assert same.to_corpus().vocabulary_from == "private-selection"
+        assert same.to_corpus().vocabulary.origin == "private-selection"
 
 
 @hopeless
@@ -471,7 +490,7 @@ def test_what_tells_the_units_cannot_be_computed_elsewhere(monkeypatch):
 def test_a_seed_anywhere_promises_nothing():
     corpus = PrivateVectorizer(1.0, output="corpus", random_state=1).fit_transform(TEXTS)
     assert model().fit(corpus).guarantee_.basis is Basis.NONE
-    assert isinstance(corpus.vocabulary_cost, VocabularyCost)
+    assert corpus.vocabulary.cost is not None
 
 
 SELECTING = {
@@ -495,7 +514,7 @@ def test_text_to_topics_in_one_step(name, users):
         builder.add(text, group=user if users else None)
     corpus = builder.build()
     heard: list[int] = []
-    fitted = fit_text(model(epsilon=8.0), corpus, share=0.2, told=heard.append)
+    fitted = fit_text(model(epsilon=8.0), corpus, share=0.2, after_selection=heard.append)
     assert not any("when the words were selected" in reason for reason in fitted.guarantee_.reasons)
     assert heard == [len(fitted._vocabulary)]
     assert set(fitted._vocabulary) <= set(WORDS)

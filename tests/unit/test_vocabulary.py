@@ -12,7 +12,8 @@ from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
 from discreet.kernels.sums.word_weights import add_weights, distinct_words
 from discreet.mechanisms import vocabulary
-from discreet.mechanisms.vocabulary import SCALE, Plan, select_words, words_of_units
+from discreet.mechanisms.release import Releases
+from discreet.mechanisms.vocabulary import SCALE, VocabularyPlan, select_words, words_of_units
 from discreet.privacy import Budget, Ledger
 from discreet.privacy.accounting import epsilon
 from discreet.privacy.events import Entry, ThresholdedVocabulary, VocabularyRound
@@ -27,7 +28,7 @@ both_ways = pytest.mark.parametrize("rerouting", [False, True], ids=["one round"
 @both_ways
 @pytest.mark.parametrize("epsilon_", [0.1, 0.5, 4.0, 30.0])
 def test_a_plan_spends_its_budget_and_no_more(rerouting, epsilon_):
-    plan = Plan.make(Budget(epsilon_, 1e-6), rerouting=rerouting)
+    plan = VocabularyPlan.make(Budget(epsilon_, 1e-6), rerouting=rerouting)
     spent = epsilon(plan.entries, 1e-6)
     assert 0.98 * epsilon_ < spent <= epsilon_
     assert plan.epsilon == spent
@@ -35,7 +36,7 @@ def test_a_plan_spends_its_budget_and_no_more(rerouting, epsilon_):
 
 
 def test_a_share_is_a_share_of_the_precision():
-    whole, part = Plan.make(Budget(1.0, 1e-6)), Plan.make(Budget(1.0, 1e-6), share=0.04)
+    whole, part = VocabularyPlan.make(Budget(1.0, 1e-6)), VocabularyPlan.make(Budget(1.0, 1e-6), share=0.04)
     assert part.event.sigma / whole.event.sigma == pytest.approx(5)
     assert part.event.delta_threshold == whole.event.delta_threshold
     assert epsilon(part.entries, 1e-6) == part.epsilon < 0.25
@@ -55,7 +56,7 @@ def test_both_events_cost_the_same_and_are_told_apart():
 @pytest.mark.parametrize("epsilon_", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("max_words", [1, 100, 3000])
 def test_weights_keep_the_norm_in_whole_numbers(rerouting, epsilon_, max_words):
-    plan = Plan.make(Budget(epsilon_, 1e-6), rerouting=rerouting, max_words=max_words)
+    plan = VocabularyPlan.make(Budget(epsilon_, 1e-6), rerouting=rerouting, max_words=max_words)
     limit = math.floor((SCALE / plan.event.sigma) ** 2)
     weights = plan.weights.tolist()
     assert weights[0] == 0
@@ -65,13 +66,13 @@ def test_weights_keep_the_norm_in_whole_numbers(rerouting, epsilon_, max_words):
 
 def test_a_budget_too_small_for_its_grid_is_refused():
     with pytest.raises(InputError, match=r"epsilon=0\.001 is so small"):
-        Plan.make(Budget(0.001, 1e-6))
+        VocabularyPlan.make(Budget(0.001, 1e-6))
 
 
 # --- thresholds ------------------------------------------------------------------------------------------------------
 
 
-def passing(plan: Plan, number: int, threshold: float, t: int) -> float:
+def passing(plan: VocabularyPlan, number: int, threshold: float, t: int) -> float:
     """The largest chance that any of ``t`` words of one unit alone passes in a round, by the normal tail."""
     most = plan.weights[t] if plan.rounds == 1 else number * plan.weights[1]
     below = norm.logcdf((threshold - 1 - most) / (SCALE * math.sqrt(number)))
@@ -81,7 +82,7 @@ def passing(plan: Plan, number: int, threshold: float, t: int) -> float:
 @both_ways
 @pytest.mark.parametrize("epsilon_", [0.1, 0.5, 4.0])
 def test_words_of_one_unit_pass_with_at_most_the_charged_probability(rerouting, epsilon_):
-    plan = Plan.make(Budget(epsilon_, 1e-6), rerouting=rerouting)
+    plan = VocabularyPlan.make(Budget(epsilon_, 1e-6), rerouting=rerouting)
     for number in range(1, plan.rounds + 1):
         worst = max(passing(plan, number, plan.threshold(number), t) for t in range(1, 101))
         assert worst <= plan.event.delta_threshold * (1 + 1e-9)
@@ -90,7 +91,7 @@ def test_words_of_one_unit_pass_with_at_most_the_charged_probability(rerouting, 
 
 def test_a_threshold_for_one_word_is_caught():
     """Without the maximum over t: what is enough for a unit of one word is not for one of a hundred."""
-    plan = Plan.make(Budget(0.5, 1e-6), rerouting=False)
+    plan = VocabularyPlan.make(Budget(0.5, 1e-6), rerouting=False)
     for_one = vocabulary.vocabulary_threshold(plan.event.sigma, plan.event.delta_threshold, 1, scale=SCALE) * plan.norm
     assert passing(plan, 1, for_one, 1) <= plan.event.delta_threshold * (1 + 1e-9)
     assert passing(plan, 1, for_one, 100) > 40 * plan.event.delta_threshold
@@ -175,10 +176,10 @@ def test_which_words_count_is_the_units_own_choice():
 
 
 def test_noise_that_was_not_paid_for_is_not_drawn():
-    plan = Plan.make(Budget(1.0, 1e-6))
+    plan = VocabularyPlan.make(Budget(1.0, 1e-6))
     words, offsets = documents()
     found, ends = words_of_units(words, offsets, np.arange(30), 40, Key.from_seed(1))
-    other = Plan.make(Budget(2.0, 1e-6))
+    other = VocabularyPlan.make(Budget(2.0, 1e-6))
     for entries in ((Entry(plan.event, plan.rounds - 1, "too few"),), other.entries):
         with pytest.raises(Overdrawn):
             select_words(found, ends, 40, plan, Reservation(entries), Key.from_seed(2))
@@ -186,13 +187,14 @@ def test_noise_that_was_not_paid_for_is_not_drawn():
 
 def test_a_number_used_twice_is_refused(monkeypatch):
     """The broken copy that draws all rounds with the noise of the first."""
-    real = vocabulary.add_charged_noise
 
-    def same(*arguments, number, **options):
-        real(*arguments, number=1, **options)
+    class Same(Releases):
+        def release(self, cells, event):
+            self._number = 0
+            return super().release(cells, event)
 
-    monkeypatch.setattr(vocabulary, "add_charged_noise", same)
-    plan = Plan.make(Budget(1.0, 1e-6))
+    monkeypatch.setattr(vocabulary, "Releases", Same)
+    plan = VocabularyPlan.make(Budget(1.0, 1e-6))
     found, ends = words_of_units(*documents(), np.arange(30), 40, Key.from_seed(1))
     with pytest.raises(Overdrawn, match="release 2 was to be drawn with the noise of release 1"):
         select_words(found, ends, 40, plan, Reservation(plan.entries), Key.from_seed(2))
@@ -203,7 +205,7 @@ def test_frequent_words_leave_and_rare_ones_do_not(rerouting):
     """300 units share ten words; each has five of its own."""
     words = np.concatenate([[*range(10), *range(10 + 5 * i, 15 + 5 * i)] for i in range(300)]).astype(np.int32)
     found, ends = words_of_units(words, np.arange(301) * 15, np.arange(300), 1510, Key.from_seed(1))
-    plan = Plan.make(Budget(4.0, 1e-6), rerouting=rerouting)
+    plan = VocabularyPlan.make(Budget(4.0, 1e-6), rerouting=rerouting)
     left = select_words(found, ends, 1510, plan, Reservation(plan.entries), Key.from_seed(2))
     assert sorted(left.words.tolist()) == list(range(10))
     assert (np.diff(left.rounds) >= 0).all()
@@ -211,7 +213,7 @@ def test_frequent_words_leave_and_rare_ones_do_not(rerouting):
 
 
 def test_nothing_is_selected_from_nothing():
-    plan = Plan.make(Budget(4.0, 1e-6))
+    plan = VocabularyPlan.make(Budget(4.0, 1e-6))
     none = np.zeros(0, np.int32)
     for n_units in (0, 3):
         found, ends = words_of_units(none, np.zeros(n_units + 1, np.int64), np.arange(n_units), 5, Key.from_seed(1))

@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse("there is not enough memory. Try fewer topics, fewer words (--max-words) or fewer documents.")
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{where}{error.strerror or error}. Check the place and its rights, and try again.")
+        return _refuse(f"{where}{error.strerror or error}. Check the place and its permissions, and try again.")
     if code == INTERRUPTED:
         print("interrupted: nothing was written", file=sys.stderr)
     return code

@@ -41,19 +41,19 @@ def demo(
     train, rest = corpus[[not held for held in held_out]], corpus[held_out]
     typer.echo(
         f"{train.n_documents:,} docstrings to train on, {rest.n_documents:,} held out. They are public, so their "
-        "number may be told; all else is done as if they were private, one document being the unit."
+        "number may be shown; everything else is done as if they were private, one document being the unit."
     )
     n_topics, rounds = (10, 60) if quick else (20, 240)
     typer.echo(
         f"Training {n_topics} topics at ε = {EPSILON:g}, δ = 1e-6, words and topics from one budget. This ε is large "
         "because the corpus is small: noise that hides one document among ten thousand hides much of the rest. With a "
-        "hundred thousand documents ε = 1 does."
+        "hundred thousand documents ε = 1 is enough."
     )
     start = time.perf_counter()
     model = PrivateLDA(n_topics, epsilon=EPSILON, n_rounds=rounds, n_threads=threads, progress=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fewer topics, or hardly useful ones: said below
-        fit_text(model, train)
+        model = fit_text(model, train)
     seconds = time.perf_counter() - start
     release = model.release()
     show.topics_table(release.top_words())

@@ -71,11 +71,11 @@ def fit(
     ] = None,
     units: Annotated[
         int | None,
-        typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), where that is public."),
+        typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), if that is public."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option("--checkpoint", metavar="FOLDER", help="Keep the run here, to go on after an interruption."),
+        typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
     ] = None,
     method: Annotated[
         str | None,
@@ -184,10 +184,10 @@ def fit(
     if vocabulary is not None and not quiet:
         _tell_lost_words(vocabulary, corpus)
     if row.private:
-        check_words(corpus, name, row, selecting=selecting, max_words=max_words)
+        check_words(corpus, name, row, selecting=selecting)
     unused = {"group": None if row.users else group, "collection": collection, "label": label}
     for option in (option for option, column in unused.items() if column is not None and not quiet):
-        show.note(f"note: {name} has no use for --{option}; the column was checked and left aside")
+        show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
     if not row.users:
         corpus = replace(corpus, groups=None)
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
@@ -204,16 +204,13 @@ def fit(
     check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
     model = make_model(row, n_topics, given, **common)  # after reading: bad input need not wait for its module
     start = time.perf_counter()
+    from discreet.models.fit_text import fit_text
     from discreet.training.checkpoint import kept_until_safe
 
     paid, failed = Paid(file_of_budget), None
     with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
-        if selecting and corpus.all_words:
-            from discreet.models.fit_text import fit_text
-
-            fit_text(model, corpus, max_words=max_words, told=None if quiet else partial(_tell_words, budget))
-        else:
-            model.fit(corpus)
+        found = None if quiet else partial(_tell_words, budget)
+        model = fit_text(model, corpus, max_words=max_words if selecting else None, after_selection=found)
         seconds = time.perf_counter() - start
         release = model.release()
         failed = save(release, output, overwrite=overwrite, paid=paid)
@@ -236,7 +233,7 @@ def _introduce(corpus: Corpus, info: SweepInfo) -> None:
 
 
 def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
-    """A word of the list that the tokenizer would cut, or pass over, is lost without a trace. (No document is read.)"""
+    """A word of the list that the tokenizer would cut, or pass over, is lost silently. (No document is read.)"""
     if corpus.tokenizer is None:
         return
     words_of = corpus.tokenizer.words_of
@@ -257,7 +254,7 @@ def _tell_words(budget: Path | None, n_words: int) -> None:
 def _tell_charge(budget: Path, what: str, info: SweepInfo) -> None:
     """Before anybody stops the run: that would not give the budget back."""
     if info.sweep == 1:
-        show.note(f"{budget} has been charged for {what}, also if it is interrupted")
+        show.note(f"{budget} has been charged for {what}, even if it is interrupted")
 
 
 def _open_budget(path: Path | None) -> BudgetFile | None:
@@ -269,9 +266,9 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
     return BudgetFile(path)
 
 
-def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool, max_words: int | None) -> None:
+def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> None:
     """The refusal of private models, in the words of the command line; what passes is all text, public, or a matrix."""
-    if corpus.vocabulary_from == "text" and not (selecting and corpus.all_words):
+    if corpus.vocabulary.origin == "text" and not (selecting and corpus.vocabulary.complete):
         able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
         why = (
             "Words can be selected privately from text, but not from counts, whose list of words was made by looking "
@@ -282,11 +279,6 @@ def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool, max_
         raise WouldLeak(
             "the words were read from the private text, and a word that one person used gives that person away. Name a "
             f"public word list with --vocabulary, and leave --max-words out. ({why})"
-        )
-    if selecting and not corpus.all_words and max_words is not None:
-        raise WouldLeak(
-            "the most frequent words of a matrix are a fact about the private documents, and a word that one person "
-            "used gives that person away. Leave --max-words out."
         )
 
 

@@ -140,7 +140,7 @@ def evaluate(
                 ("coverage", f"{covered:.4f}", "share of the tokens, stop words apart, that are words of the model"),
                 ("C_V", f"{c_v:.4f}", f"coherence of the {best} best words of each topic; higher is better"),
                 ("C_NPMI", f"{c_npmi:.4f}", "the same by normalised mutual information"),
-                ("U_Mass", f"{u_mass:.4f}", "the same by documents in which words meet"),
+                ("U_Mass", f"{u_mass:.4f}", "the same by documents that hold both words"),
                 ("diversity", f"{spread:.4f}", f"share of different words among the best {wide} of each topic"),
             ],
             right=("value",),

@@ -54,12 +54,12 @@ def stoppable(checkpoint: Path | None, paid: Paid) -> Iterator[None]:
             kept = "no model was written."
         elif isinstance(stop, Paused):
             kept = (
-                f"the run is kept in {checkpoint} (private). The same command goes on from there; nothing is repeated "
+                f"the run is kept in {checkpoint} (private). The same command resumes it; nothing is repeated "
                 "or charged again."
             )
         else:
             kept = (
-                f"the run is kept in {checkpoint} (private). The same command goes on from there, and is charged again "
+                f"the run is kept in {checkpoint} (private). The same command resumes it, and is charged again "
                 "for the rounds since it was last saved."
             )
         show.note(f"interrupted: {kept}{paid}")
@@ -68,8 +68,8 @@ def stoppable(checkpoint: Path | None, paid: Paid) -> Iterator[None]:
         if checkpoint is None or not checkpoint.exists():
             raise
         raise BudgetExceeded(
-            f"{error} The run in {checkpoint} cannot go on, for rounds that were lost have to be charged again. Remove "
-            "that folder and train anew with a smaller --epsilon; what was spent stays spent.",
+            f"{error} The run in {checkpoint} cannot be resumed, because rounds that were lost must be charged again. "
+            "Remove that folder and train anew with a smaller --epsilon; what was spent stays spent.",
             entry=error.entry,
             spent=error.spent,
             budget=error.budget,

@@ -70,7 +70,7 @@ def reproduce(
         try:
             found = run(experiment, folder, quick=quick, repetitions=repetitions, tell=tell)
         except KeyboardInterrupt:
-            show.note(f"interrupted: finished cells are kept in {folder}; the same command goes on from there")
+            show.note(f"interrupted: finished cells are kept in {folder}; the same command resumes the run")
             raise Kept from None
     if as_json:
         show.as_json(found.to_json())

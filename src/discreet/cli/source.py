@@ -24,7 +24,7 @@ FileArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="FILE",
-        help="JSON, CSV, Parquet, .txt (a document a line), word counts, a folder, - (standard input) or dataset:NAME.",
+        help="JSON, CSV, Parquet, .txt (a document per line), counts, a folder, - (standard input) or dataset:NAME.",
         show_default=False,
     ),
 ]
@@ -39,11 +39,13 @@ CollectionOption = Annotated[
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column with class labels.")]
 IdOption = Annotated[
-    str | None, typer.Option("--id", metavar="COLUMN", help="A column to carry into the result, to know documents by.")
+    str | None, typer.Option("--id", metavar="COLUMN", help="A column to copy into the result, to identify documents.")
 ]
 VocabularyOption = Annotated[
     Path | None,
-    typer.Option("--vocabulary", metavar="FILE", help="A public word list, one word a line; other words are dropped."),
+    typer.Option(
+        "--vocabulary", metavar="FILE", help="A public word list, one word per line; other words are dropped."
+    ),
 ]
 MaxWordsOption = Annotated[
     int | None,
@@ -164,9 +166,11 @@ def stop_list(name: str | None) -> frozenset[str] | None:
 
 def _counts_without(stop: frozenset[str], load: Callable[..., Corpus], options: dict[str, Any]) -> Corpus:
     """Counts never meet a tokeniser, so stop words are dropped here, before the most frequent words are kept."""
+    from discreet.corpus import Vocabulary
+
     corpus = load(**{option: value for option, value in options.items() if option != "max_words"})
     kept = [word for word in corpus.vocabulary if word not in stop]
-    corpus = corpus.restrict(kept, vocabulary_from=corpus.vocabulary_from)
+    corpus = corpus.restrict(Vocabulary(kept, corpus.vocabulary.origin))
     return corpus.most_frequent(options["max_words"]) if "max_words" in options else corpus
 
 
@@ -175,7 +179,7 @@ def holds_counts(file: str | None, dataset: str | None) -> bool:
     name = named_set(file, dataset)
     if name is not None:
         return name in COUNTED_SETS
-    from discreet.corpus.readers.read import MATRICES
+    from discreet.corpus.readers.matrices import MATRICES
 
     path = Path(str(file))
     if path.is_dir():

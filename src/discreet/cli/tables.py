@@ -35,7 +35,7 @@ def check_output(path: Path, *, overwrite: bool, with_ids: bool = False) -> None
         raise InputError(f"{path} exists already. Choose another name, or add --overwrite.")
     if path.exists() and not _is_earlier_result(path):
         raise InputError(
-            f"{path} is no earlier result of `discreet transform`, so it is not overwritten. Choose another."
+            f"{path} is not an earlier result of `discreet transform`, so it is not overwritten. Choose another."
         )
     if is_release(path.absolute().parent):
         raise InputError(

@@ -9,23 +9,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.corpus.builder import CorpusBuilder, public_vocabulary
-    from discreet.corpus.corpus import Corpus, Provenance
+    from discreet.corpus.builder import CorpusBuilder
+    from discreet.corpus.corpus import Corpus
     from discreet.corpus.datasets import DataSet, available, load
     from discreet.corpus.installed import docstrings
-    from discreet.corpus.readers.read import read, read_folder, read_lines, read_matrix
+    from discreet.corpus.readers.folders import read_folder, read_lines
+    from discreet.corpus.readers.matrices import read_matrix
+    from discreet.corpus.readers.read import read
     from discreet.corpus.readers.tables import read_table
     from discreet.corpus.readers.uci import read_uci
     from discreet.corpus.synthetic import Synthetic, lda_corpus
     from discreet.corpus.tokenizer import Tokenizer, english_stop_words
+    from discreet.corpus.vocabulary import Origin, Vocabulary, public_vocabulary
 
 __all__ = [
     "Corpus",
     "CorpusBuilder",
     "DataSet",
-    "Provenance",
+    "Origin",
     "Synthetic",
     "Tokenizer",
+    "Vocabulary",
     "available",
     "docstrings",
     "english_stop_words",
@@ -41,15 +45,18 @@ __all__ = [
 ]
 
 _HOME = {
-    "corpus": ("Corpus", "Provenance"),
+    "corpus": ("Corpus",),
     "datasets": ("DataSet", "available", "load"),
     "installed": ("docstrings",),
-    "readers.read": ("read", "read_folder", "read_lines", "read_matrix"),
+    "readers.folders": ("read_folder", "read_lines"),
+    "readers.matrices": ("read_matrix",),
+    "readers.read": ("read",),
     "synthetic": ("Synthetic", "lda_corpus"),
     "readers.tables": ("read_table",),
-    "builder": ("CorpusBuilder", "public_vocabulary"),
+    "builder": ("CorpusBuilder",),
     "tokenizer": ("Tokenizer", "english_stop_words"),
     "readers.uci": ("read_uci",),
+    "vocabulary": ("Origin", "Vocabulary", "public_vocabulary"),
 }
 
 

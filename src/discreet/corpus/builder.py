@@ -1,8 +1,7 @@
-"""From text to a corpus: vocabularies, and a builder that takes documents one by one."""
+"""From text to a corpus: a builder that takes documents one by one."""
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,8 +15,9 @@ from discreet._errors import InputError, counted
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
-from discreet.corpus.lines import PathLike, existing, shown, text_lines
+from discreet.corpus.lines import PathLike, shown
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.vocabulary import Vocabulary, checked_max_words, given_vocabulary, learnt_words
 
 Document: TypeAlias = str | Sequence[str] | None
 """A text, or a list of its words; None (also NaN, pandas.NA) is an empty document, so that rows stay aligned."""
@@ -28,43 +28,14 @@ AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
 
 
-def public_vocabulary(source: PathLike | Iterable[str]) -> tuple[str, ...]:
-    """A vocabulary known without looking at the text: a list, or a file with one word a line.
-
-    In a file, blank lines and lines that start with ``#`` are skipped. The order is kept: it is the order of columns.
-    """
-    if isinstance(source, str | os.PathLike):
-        path = existing(source)
-        if path.is_dir():
-            raise InputError(f"the vocabulary {shown(path)} is a folder. Give a file with one word a line.")
-        lines = ((n, line.strip()) for n, line in enumerate(text_lines(path), 1))
-        words = [(f"{shown(path)}, line {n}", word) for n, word in lines if word and not word.startswith("#")]
-        if not words:
-            raise InputError(f"the vocabulary {shown(path)} holds no word. Give a file with one word a line.")
-    else:
-        words = [(f"the vocabulary, position {n}", word) for n, word in enumerate(source, 1)]
-        if not words:
-            raise InputError(
-                "the vocabulary is empty. Give at least one word, or leave it out to learn it from the text."
-            )
-    seen: set[str] = set()
-    for place, word in words:
-        if not isinstance(word, str) or not word.strip():
-            raise InputError(f"{place}: a word must be a string that is not blank; found {shown(word)}. Remove it.")
-        if word in seen:
-            raise InputError(f"{place}: {shown(word)} is there already. Each word needs its own column; remove one.")
-        seen.add(word)
-    return tuple(str(word) for _, word in words)
-
-
 class CorpusBuilder:
     """Takes documents one by one and keeps four bytes for each of their tokens, never the text.
 
-    With ``vocabulary``, a public list or a file of one, other words are dropped and the corpus says ``public``.
-    Without, the vocabulary is learnt: all words but stop words, or the ``max_words`` most frequent (ties go to the
-    word that comes first in the alphabet), and the corpus says ``text``. A learnt vocabulary is in alphabetical
-    order, so that it does not tell which document used a word first, and does not change when documents are read in
-    another order.
+    With ``vocabulary``, a public list or a file of one, other words are dropped and the origin of the words is
+    ``public`` (a ``Vocabulary`` keeps its own). Without, the vocabulary is learnt: all words but stop words, or the
+    ``max_words`` most frequent (ties go to the word that comes first in the alphabet), and its origin is ``text``. A
+    learnt vocabulary is in alphabetical order, so that it does not tell which document used a word first, and does not
+    change when documents are read in another order.
     """
 
     def __init__(
@@ -74,19 +45,15 @@ class CorpusBuilder:
         tokenizer: AnyTokenizer = None,
         max_words: int | None = None,
     ) -> None:
-        if vocabulary is not None and max_words is not None:
-            raise InputError(
-                "vocabulary and max_words were both given. A given vocabulary is used whole; leave one of them out."
-            )
+        self.vocabulary = given_vocabulary(vocabulary, max_words)
         self.max_words = checked_max_words(max_words)
         self.tokenizer = Tokenizer.of(tokenizer)
-        self.vocabulary = None if vocabulary is None else public_vocabulary(vocabulary)
         self._words_of = self.tokenizer.words_of
         self._ids: dict[str, int]
         if self.vocabulary is None:
             self._ids = defaultdict(count().__next__)  # a new word takes the next number, without a line of Python
         else:
-            self._ids = {word: i for i, word in enumerate(self.vocabulary)}
+            self._ids = self.vocabulary.columns
             if self.tokenizer.function is None and not any(word in self._words_of(word) for word in self.vocabulary):
                 raise InputError(
                     "no word of the vocabulary can come out of the tokenizer, for instance "
@@ -148,43 +115,30 @@ class CorpusBuilder:
         self._built = True
         columns = [column.values() for column in self._columns.values()]
         if self.vocabulary is None:
-            words, offsets, vocabulary = self._learnt()
-            everything = self.max_words is None
-            return Corpus(
-                words,
-                offsets,
-                vocabulary,
-                *columns,
-                vocabulary_from="text",
-                all_words=everything,
-                tokenizer=self.tokenizer,
-            )
+            return Corpus(*self._learnt(), *columns, tokenizer=self.tokenizer)
         offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
         words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
         self._chunks.clear()
-        return Corpus(words, offsets, self.vocabulary, *columns, vocabulary_from="public", tokenizer=self.tokenizer)
+        return Corpus(words, offsets, self.vocabulary, *columns, tokenizer=self.tokenizer)
 
     def _pack(self) -> None:
         self._chunks.append((np.concatenate([np.empty(0, np.int32), *self._recent]), len(self)))
         self._recent.clear()
         self._recent_size = 0
 
-    def _learnt(self) -> tuple[Int32Array, IntArray, tuple[str, ...]]:
+    def _learnt(self) -> tuple[Int32Array, IntArray, Vocabulary]:
         """Choose the words, then renumber the tokens chunk by chunk, letting each chunk go once it is copied."""
-        spelled, stop = list(self._ids), self.tokenizer.stop_set
+        spelled = list(self._ids)
         counts = np.zeros(len(spelled), np.int64)
         for chunk, _ in self._chunks:
             counts += np.bincount(chunk, minlength=len(spelled))
-        chosen = [i for i, word in enumerate(spelled) if word not in stop]
+        chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, self.max_words)
         if not chosen:
             raise InputError(
                 f"no word was found in {counted(len(self), 'document')} with "
                 f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern}'}"
                 f"{' but stop words' if spelled else ''}. Check the text, or say what a word is (token_pattern=)."
             )
-        if self.max_words is not None:
-            chosen = sorted(chosen, key=lambda i: (-counts[i], spelled[i]))[: self.max_words]
-        chosen.sort(key=spelled.__getitem__)
         column = np.full(len(spelled), -1, np.int32)
         column[chosen] = np.arange(len(chosen), dtype=np.int32)
         words = np.empty(int(counts[chosen].sum()), np.int32)
@@ -199,7 +153,7 @@ class CorpusBuilder:
             words[done : done + kept_before[-1]] = renumbered[kept]
             first, done = last, done + int(kept_before[-1])
             self._chunks[i] = (np.empty(0, np.int32), last)
-        return words, offsets, tuple(spelled[i] for i in chosen)
+        return words, offsets, Vocabulary((spelled[i] for i in chosen), "text", complete=self.max_words is None)
 
 
 def add_texts(builder: CorpusBuilder, texts: Any) -> CorpusBuilder:
@@ -296,11 +250,3 @@ class _Column:
             return id_array(known)[codes]
         whole = codes.min() >= 0 and all(not isinstance(v, str) and -(2**63) <= v < 2**63 for v in known)
         return np.array(known, np.int64)[codes] if whole else np.array([*map(str, known), ""])[codes]
-
-
-def checked_max_words(max_words: int | None) -> int | None:
-    if max_words is not None and (isinstance(max_words, bool) or not isinstance(max_words, Integral) or max_words < 1):
-        raise InputError(
-            f"max_words must be a whole number of at least 1; found {shown(max_words)}. Leave it out for all words."
-        )
-    return None if max_words is None else int(max_words)

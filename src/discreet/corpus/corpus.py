@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from discreet._errors import InputError, counted
 from discreet._types import AnyArray, Int32Array, IntArray
-from discreet.corpus.ids import user_ids
+from discreet.corpus.ids import numbered, user_ids
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.vocabulary import Vocabulary
 
 _LARGEST_COUNT = 2**31 - 1
 
 LONGEST_DOCUMENT = 2**24
 """Tokens of one row of counts. Engines count in float32 within a document, which holds whole numbers up to here."""
-
-Provenance = Literal["public", "private-selection", "text", "unknown"]
-"""Where a vocabulary comes from.
-
-``public``: given from outside, known without looking at the text. ``private-selection``: chosen from the text by a
-differentially private mechanism. ``text``: read from the text itself, so the list of words is as private as the text.
-``unknown``: a bare matrix, whose columns carry no history, or a list that somebody chose without saying how."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +33,14 @@ class Corpus:
 
     words: Int32Array
     offsets: IntArray
-    vocabulary: tuple[str, ...]
+    vocabulary: Vocabulary
+    """The words, where they come from and what they cost. A plain list of words is one of unknown origin."""
     groups: AnyArray | None = None
     """One user id per document (integers or strings, see ``ids.py``), for user-level privacy."""
     collections: AnyArray | None = None
     """One collection name per document, for cross-collection models."""
     labels: AnyArray | None = None
     """One class label per document, for evaluation only."""
-    vocabulary_from: Provenance = field(default="unknown", kw_only=True)
-    all_words: bool = field(default=False, kw_only=True)
-    """Whether every word of the text is in, stop words apart: none was left out for what other documents say."""
-    vocabulary_cost: object = field(default=None, kw_only=True)
-    """Of a private selection: what it cost, for the models that add their own (``training/inputs.py``)."""
     tokenizer: Tokenizer | None = field(default=None, kw_only=True)
     """How text became words; None of counts. It goes with a model, whose user meets other text."""
 
@@ -63,19 +52,7 @@ class Corpus:
                 f"offsets must rise from 0 to the number of tokens ({words.size:,}); found {_brief(offsets)}. "
                 "Build a corpus with Corpus.from_counts or a reader."
             )
-        if isinstance(self.vocabulary, str):
-            raise InputError(f"the vocabulary must be a list of words; found one string, {self.vocabulary[:40]!r}.")
-        vocabulary = tuple(str(w) if isinstance(w, str) else w for w in self.vocabulary)  # plain str, also from numpy
-        if not vocabulary:
-            raise InputError(
-                "the vocabulary is empty: no word is left to model. Check the stop words and the word list."
-            )
-        if len(set(vocabulary)) != len(vocabulary):
-            twice = max(vocabulary, key=Counter(vocabulary).__getitem__)
-            raise InputError(f"the vocabulary holds {twice!r} more than once. Each word needs its own column.")
-        other = next((w for w in vocabulary if not isinstance(w, str)), None)
-        if other is not None:
-            raise InputError(f"words of the vocabulary must be strings; found {other!r}. Spell each word out.")
+        vocabulary = Vocabulary.of(self.vocabulary)
         if words.size and not 0 <= int(words.min()) <= int(words.max()) < len(vocabulary):
             raise InputError(
                 f"words must be indices from 0 to {len(vocabulary) - 1}; found {words.min()} to {words.max()}. "
@@ -139,65 +116,46 @@ class Corpus:
         lengths = self.lengths[chosen]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
-        return Corpus(
-            self.words[tokens],
-            offsets,
-            self.vocabulary,
-            *(None if c is None else c[chosen] for c in (self.groups, self.collections, self.labels)),
-            vocabulary_from=self.vocabulary_from,
-            all_words=self.all_words,
-            vocabulary_cost=self.vocabulary_cost,
-            tokenizer=self.tokenizer,
-        )
+        columns = (None if c is None else c[chosen] for c in (self.groups, self.collections, self.labels))
+        return Corpus(self.words[tokens], offsets, self.vocabulary, *columns, tokenizer=self.tokenizer)
+
+    @cached_property
+    def users(self) -> IntArray | None:
+        """A number for the user of each document, from 0 in the order of their first document; None without groups."""
+        return numbered(self.groups)
 
     @cached_property
     def word_counts(self) -> IntArray:
         """How often each word occurs."""
         return np.bincount(self.words, minlength=self.n_words).astype(np.int64)
 
-    def restrict(self, vocabulary: Iterable[str], *, vocabulary_from: Provenance | None = None) -> Corpus:
+    def restrict(self, vocabulary: Vocabulary | Iterable[str]) -> Corpus:
         """Keep only the tokens of a given vocabulary, in its order; other tokens are dropped, documents are kept.
 
-        Where the list comes from only the caller knows: say ``vocabulary_from="public"`` if it was known without
-        looking at the text. Otherwise the words are ``unknown``, or still ``text``: they may have been chosen by their
-        counts. And a public list makes public words only of a corpus that has all words of its text, or public ones:
-        where words were left out before, which of the list are left depends on all documents, and the words are
+        Where the list comes from only the caller knows: pass ``Vocabulary(words, "public")`` if it was known without
+        looking at the text. The words of a plain list are ``unknown``, or still ``text``: they may have been chosen by
+        their counts. And a public list makes public words only of a corpus that has all words of its text, or public
+        ones: where words were left out before, which of the list are left depends on all documents, and the words are
         ``unknown``. A guarantee then assumes that they are public, and says so. Words selected privately keep their
         cost, but a choice among them is not a private selection: only ``PrivateVectorizer`` makes one.
         """
-        if vocabulary_from == "private-selection":
-            raise InputError(
-                "restrict cannot make a private selection: only PrivateVectorizer does (its to_corpus). Say "
-                'vocabulary_from="public" if the list was known without the text, or leave it out.'
-            )
-        vocabulary = tuple(vocabulary)
-        column = {word: i for i, word in enumerate(vocabulary)}
-        new_index = np.array([column.get(word, -1) for word in self.vocabulary], dtype=np.int32)
+        chosen = Vocabulary.of(vocabulary)
+        new_index = np.array([chosen.columns.get(word, -1) for word in self.vocabulary], dtype=np.int32)
         words = new_index[self.words]
         kept = words >= 0
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
-        told = vocabulary_from or ("text" if self.vocabulary_from == "text" else "unknown")
-        if told == "public" and self.vocabulary_from != "public" and not self.all_words:
-            told = "unknown"
-        return Corpus(
-            words[kept],
-            offsets,
-            vocabulary,
-            self.groups,
-            self.collections,
-            self.labels,
-            vocabulary_from=told,
-            vocabulary_cost=self.vocabulary_cost if told == "unknown" else None,
-            tokenizer=self.tokenizer,
-        )
+        part = replace(self, words=words[kept], offsets=offsets, vocabulary=self.vocabulary.restricted_to(chosen))
+        if "users" in vars(self):  # the same documents: numbered once
+            vars(part)["users"] = self.users
+        return part
 
     def most_frequent(self, n_words: int) -> Corpus:
         """Keep the ``n_words`` most frequent words (ties by position).
 
-        Reads the text: the vocabulary is then ``text``.
+        Reads the text: the origin of the vocabulary is then ``text``.
         """
         ranked = np.argsort(-self.word_counts, kind="stable")[:n_words]
-        return self.restrict([self.vocabulary[i] for i in np.sort(ranked)], vocabulary_from="text")
+        return self.restrict(Vocabulary((self.vocabulary[i] for i in np.sort(ranked)), "text"))
 
     # --- texts ------------------------------------------------------------------------------------------------------
 
@@ -236,12 +194,11 @@ class Corpus:
     def from_counts(
         cls,
         counts: Any,
-        vocabulary: Iterable[str] | None = None,
+        vocabulary: Vocabulary | Iterable[str] | None = None,
         *,
         groups: Any = None,
         collections: Any = None,
         labels: Any = None,
-        vocabulary_from: Provenance = "unknown",
         max_tokens: int | None = None,
     ) -> Corpus:
         """From a document-term matrix, dense or scipy sparse.
@@ -256,13 +213,14 @@ class Corpus:
         offsets = np.concatenate([[0], np.cumsum(data)])[matrix.indptr]
         if vocabulary is None:
             vocabulary = (f"word{i}" for i in range(matrix.shape[1]))
-        vocabulary = tuple(vocabulary)
+        vocabulary = Vocabulary.of(vocabulary)
         if len(vocabulary) != matrix.shape[1]:
             raise InputError(
                 f"the vocabulary has {len(vocabulary):,} words but the matrix {matrix.shape[1]:,} columns. They must "
                 "agree."
             )
-        return cls(words, offsets, vocabulary, groups, collections, labels, vocabulary_from=vocabulary_from)
+        vocabulary = replace(vocabulary, complete=False)  # nobody knows which words were counted
+        return cls(words, offsets, vocabulary, groups, collections, labels)
 
 
 def _matrix(counts: Any) -> sp.csr_matrix:

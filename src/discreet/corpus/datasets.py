@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus.builder import CorpusBuilder, checked_max_words
+from discreet.corpus.builder import CorpusBuilder
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.installed import docstrings
 from discreet.corpus.lines import PathLike, close_match, first_line, shown
-from discreet.corpus.readers.read import keep_words
+from discreet.corpus.readers.matrices import keep_words
 from discreet.corpus.readers.tables import read_table, rows
 from discreet.corpus.readers.uci import read_uci
 from discreet.corpus.readers.usenet import own_words, sender
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.vocabulary import checked_max_words
 
 __all__ = ["NAMES", "DataSet", "available", "docstrings", "load"]
 
@@ -136,8 +137,8 @@ def load(
 
     ``vocabulary`` (a public list, or a file) or ``max_words`` (the most frequent words) choose the words. Without a
     given vocabulary the corpus says ``text``: also for ``kos`` and ``nips``, whose words UCI took from the documents.
-    To work under the assumption that such a list is public, say so: ``corpus.restrict(corpus.vocabulary,
-    vocabulary_from="public")``. A guarantee then names the assumption.
+    To work under the assumption that such a list is public, say so: ``corpus.restrict(Vocabulary(corpus.vocabulary,
+    "public"))``. A guarantee then names the assumption.
 
     ``split`` is for ``20newsgroups``: ``"train"``, ``"test"``, or None for both. Its posts come without headers,
     quotes and signatures. Senders are told apart by e-mail address, 8,480 of them; the 8,609 different ``From:``
@@ -161,7 +162,7 @@ def load(
             raise InputError(f"data set {name!r} holds counted words, so it takes no tokenizer. Leave it out.")
         checked_max_words(max_words)
         docword, vocab = _local(known) or _fetched(name, known)
-        return keep_words(read_uci(docword, vocab, vocabulary_from="text"), vocabulary, max_words)
+        return keep_words(read_uci(docword, vocab, origin="text"), vocabulary, max_words)
     path = (_local(known) or _not_here(name, known))[0]
     if name in ("20newsgroups", "enron"):
         builder = CorpusBuilder(vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet._errors import InputError
-from discreet._types import AnyArray
+from discreet._types import AnyArray, IntArray
 
 LONGEST_ID = 1_000
 """Characters of a group, collection or label. Longer ones mean that a text column was named by mistake."""
@@ -136,6 +136,14 @@ def id_array(ids: list[str | int]) -> AnyArray:
     out = np.empty(len(ids), object)
     out[:] = ids
     return out
+
+
+def numbered(ids: AnyArray | None) -> IntArray | None:
+    """A number for each different id, from 0 in the order of appearance; None where there are no ids."""
+    if ids is None:
+        return None
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(one, len(numbers)) for one in ids.tolist()], np.int64)
 
 
 def _check_spelled_float(one: str) -> None:

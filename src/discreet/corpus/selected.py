@@ -17,18 +17,19 @@ import scipy.sparse as sp
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.vocabulary import Vocabulary
 
 
 class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no types
     """Document-term counts of a corpus whose vocabulary was selected privately."""
 
-    _facts: tuple[tuple[str, ...], AnyArray | None, Tokenizer | None, object] | None = None
+    _facts: tuple[Vocabulary, AnyArray | None, Tokenizer | None] | None = None
 
     @classmethod
     def of(cls, corpus: Corpus) -> SelectedCounts:
         """The counts, under the corpus's own facts."""
         counts = cls(corpus.to_counts())
-        counts._facts = (corpus.vocabulary, corpus.groups, corpus.tokenizer, corpus.vocabulary_cost)
+        counts._facts = (corpus.vocabulary, corpus.groups, corpus.tokenizer)
         return counts
 
     def __getitem__(self, key: Any) -> Any:
@@ -36,8 +37,8 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
         if isinstance(part, SelectedCounts) and self._facts is not None:
             rows, *columns = key if isinstance(key, tuple) else (key,)
             if all(other is ... or (isinstance(other, slice) and other == slice(None)) for other in columns):
-                words, groups, tokenizer, cost = self._facts
-                part._facts = (words, None if groups is None else np.atleast_1d(groups[rows]), tokenizer, cost)
+                words, groups, tokenizer = self._facts
+                part._facts = (words, None if groups is None else np.atleast_1d(groups[rows]), tokenizer)
         return part
 
     def copy(self) -> SelectedCounts:
@@ -49,8 +50,7 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
         """What the matrix holds now, as a corpus with its facts; None where they do not fit, or are not known."""
         if self._facts is None:
             return None
-        words, groups, tokenizer, cost = self._facts
+        words, groups, tokenizer = self._facts
         if self.shape[1] != len(words) or (groups is not None and self.shape[0] != len(groups)):
             return None
-        corpus = Corpus.from_counts(self, words, groups=groups, vocabulary_from="private-selection")
-        return replace(corpus, tokenizer=tokenizer, vocabulary_cost=cost)
+        return replace(Corpus.from_counts(self, words, groups=groups), tokenizer=tokenizer)

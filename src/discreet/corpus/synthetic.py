@@ -9,6 +9,7 @@ import numpy as np
 from discreet._errors import InputError
 from discreet._types import FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.vocabulary import Vocabulary
 
 _BATCH = 1 << 21  # tokens drawn at a time, so that a large corpus needs little more memory than itself
 
@@ -73,7 +74,7 @@ def lda_corpus(
         words[offsets[first] : offsets[last]] = _draw(rng, word_steps, n_words, drawn)
         first = last
     vocabulary = tuple(f"word{i}" for i in range(n_words))
-    return Synthetic(Corpus(words, offsets, vocabulary, vocabulary_from="public"), topics, proportions)
+    return Synthetic(Corpus(words, offsets, Vocabulary(vocabulary, "public")), topics, proportions)
 
 
 def _dirichlet(rng: np.random.Generator, concentration: float | FloatArray, rows: int, columns: int) -> FloatArray:

@@ -152,8 +152,7 @@ def _npmi(joint: FloatArray, absent: float) -> FloatArray:
 def _word_lists(topics: Any, corpus: Corpus, top_n: int) -> list[IntArray]:
     """The word indices of each topic, best first, from a matrix or from lists of words."""
     if isinstance(topics, Sequence) and len(topics) and isinstance(topics[0], Sequence) and _has_words(topics[0]):
-        column = {word: i for i, word in enumerate(corpus.vocabulary)}
-        return [_indices(words[:top_n], column, k) for k, words in enumerate(topics)]
+        return [_indices(words[:top_n], corpus.vocabulary.columns, k) for k, words in enumerate(topics)]
     chosen = top_words(topics, top_n)
     if np.shape(topics)[1] != corpus.n_words:
         raise InputError(

@@ -21,8 +21,8 @@ PAPERS = {
     "private": "own.table",
     "zhao2021": "papers.zhao2021.figure5",
     "zhao2019": "papers.zhao2019.figure1",
-    "sub-lda": "papers.huang2021.figures",
-    "spectral": "papers.decarolis2020.figures",
+    "huang2021": "papers.huang2021.figures",
+    "decarolis2020": "papers.decarolis2020.figures",
 }
 """Names on the command line, and the files they live in."""
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet._types import FloatArray
-from discreet.corpus import Corpus, load
+from discreet.corpus import Corpus, Vocabulary, load
 from discreet.evaluation import coherence, completion_perplexity, fold_in_perplexity
 
 TRAINING = {"kos": 3000, "nips": 1350, "enron": 8000}
@@ -87,4 +87,4 @@ def completion_and_npmi(topics: FloatArray, split: Split) -> dict[str, Any]:
 
 def as_public(corpus: Corpus) -> Corpus:
     """Under the assumption of the papers: the list of words is known to everybody."""
-    return corpus.restrict(corpus.vocabulary, vocabulary_from="public")
+    return corpus.restrict(Vocabulary(corpus.vocabulary, "public"))

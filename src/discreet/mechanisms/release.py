@@ -6,48 +6,41 @@ from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
 from discreet._types import IntArray
 from discreet.mechanisms.noise import add_discrete_gaussian, add_discrete_laplace
-from discreet.privacy.events import DiscreteGaussianRelease, DiscreteLaplacePair, Event
+from discreet.privacy.events import DiscreteGaussianRelease, DiscreteLaplacePair, ThresholdedVocabulary
 from discreet.privacy.ledger import Reservation
 
 
-def release_sum(
-    cells: IntArray,
-    event: DiscreteGaussianRelease | DiscreteLaplacePair,
-    reservation: Reservation,
-    *,
-    key: Key,
-    number: int,
-    n_threads: int = 1,
-) -> IntArray:
-    """Noise in every cell of a sum over units, in place; the result may leave.
+class Releases:
+    """The releases of one run, in order. It numbers them: release n takes the noise of number n, and no other.
 
-    ``cells`` are whole numbers, and the caller answers for what the event says of neighbours: for a Gaussian it has
-    checked in whole numbers that one unit moves them by at most ``event.sensitivity`` in ℓ₂; for a Laplace pair, that
-    they differ by one in at most two cells. The event is drawn from ``reservation``, which the ledger has been charged
-    for, before any noise is. ``number`` counts the releases of the reservation from 1, and no other is accepted: the
-    difference of two releases with the same noise is the difference of the data. (One key, one reservation.)
+    The difference of two releases with the same noise is the difference of the data. So a run has one ``key``, one
+    ``reservation`` and one of these; a run that is resumed has a fresh key, and its numbers start at 1 again.
     """
-    if isinstance(event, DiscreteGaussianRelease) and cells.size != event.cells:
-        raise InputError(f"{event.cells:,} cells were charged, but {cells.size:,} are to be released.")
-    scale = event.scale if isinstance(event, DiscreteGaussianRelease) else 2 / event.epsilon
-    add_charged_noise(cells, scale, event, reservation, key=key, number=number, n_threads=n_threads)
-    return cells
 
+    def __init__(self, reservation: Reservation, key: Key, n_threads: int = 1) -> None:
+        self._reservation, self._key, self._n_threads = reservation, key, n_threads
+        self._number = 0
 
-def add_charged_noise(
-    cells: IntArray,
-    scale: float,
-    event: Event,
-    reservation: Reservation,
-    *,
-    key: Key,
-    number: int,
-    n_threads: int = 1,
-) -> None:
-    """Draw ``event`` from what was charged, then noise of ``scale`` steps for every cell (Laplace for a pair)."""
-    reservation.draw(event=event)  # [charge] raises if this release was not paid for
-    upto = sum(entry.count for entry in reservation.plan) - reservation.left
-    if number != upto:  # [fresh]
-        raise Overdrawn(f"release {upto} was to be drawn with the noise of release {number}.")
-    add = add_discrete_laplace if isinstance(event, DiscreteLaplacePair) else add_discrete_gaussian
-    add(cells, scale, key, number, n_threads)  # [noise] fresh, in every cell
+    def release(
+        self, cells: IntArray, event: DiscreteGaussianRelease | DiscreteLaplacePair | ThresholdedVocabulary
+    ) -> IntArray:
+        """Noise in every cell of a sum over units, in place; the result may leave (of a vocabulary: what passes).
+
+        ``cells`` are whole numbers, and the caller answers for what the event says of neighbours: for a Gaussian it has
+        checked in whole numbers that one unit moves them by at most ``event.sensitivity`` in ℓ₂; for a Laplace pair,
+        that they differ by one in at most two cells. The event is drawn from the reservation, which the ledger has been
+        charged for, before any noise is.
+        """
+        if isinstance(event, DiscreteGaussianRelease) and cells.size != event.cells:
+            raise InputError(f"{event.cells:,} cells were charged, but {cells.size:,} are to be released.")
+        scale = 2 / event.epsilon if isinstance(event, DiscreteLaplacePair) else event.scale
+        assert scale is not None  # a vocabulary without a grid is accounted for, and never drawn
+        self._reservation.draw(event=event)  # [charge] raises if this release was not paid for
+        self._number += 1
+        if self._number != self._reservation.drawn:  # [fresh]
+            raise Overdrawn(
+                f"release {self._reservation.drawn} was to be drawn with the noise of release {self._number}."
+            )
+        add = add_discrete_laplace if isinstance(event, DiscreteLaplacePair) else add_discrete_gaussian
+        add(cells, scale, self._key, self._number, self._n_threads)  # [noise] fresh, in every cell
+        return cells

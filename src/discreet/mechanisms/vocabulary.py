@@ -29,7 +29,7 @@ from discreet._random import Key, Purpose
 from discreet._types import BoolArray, Int32Array, IntArray
 from discreet.kernels.sums.word_weights import add_weights, distinct_words
 from discreet.kernels.sweeps.shuffle import shuffle_documents
-from discreet.mechanisms.release import add_charged_noise
+from discreet.mechanisms.release import Releases
 from discreet.privacy.calibrate import vocabulary, vocabulary_threshold
 from discreet.privacy.events import Entry, ThresholdedVocabulary
 from discreet.privacy.ledger import Budget, Reservation
@@ -49,7 +49,7 @@ selections and models of one ledger, so it is small."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class VocabularyPlan:
     """What is decided before the text is touched, and what it costs."""
 
     event: ThresholdedVocabulary
@@ -58,7 +58,9 @@ class Plan:
     """Of the whole selection, at the δ of the budget."""
 
     @classmethod
-    def make(cls, budget: Budget, *, rerouting: bool = True, max_words: int = 100, share: float = 1.0) -> Plan:
+    def make(
+        cls, budget: Budget, *, rerouting: bool = True, max_words: int = 100, share: float = 1.0
+    ) -> VocabularyPlan:
         """The least noise within ``budget``; with ``share`` < 1 that share of it, as precision (1/σ²)."""
         rounds = ROUNDS if rerouting else 1
         outside = budget.delta * THRESHOLD_SHARE
@@ -75,7 +77,7 @@ class Plan:
         if SCALE / event.sigma < math.sqrt(max_words):
             raise InputError(
                 f"epsilon={budget.epsilon:g} is so small that nothing but noise would be left of {max_words} words. "
-                "Take a larger epsilon, or fewer words a unit."
+                "Use a larger epsilon, or fewer words per unit."
             )
         plan = cls(event, rounds, found.epsilon)
         return plan if share == 1 else cls(event, rounds, plan.spent(budget.delta))
@@ -169,17 +171,14 @@ def select_words(
     unit_words: Int32Array,
     ends: IntArray,
     n_words: int,
-    plan: Plan,
+    plan: VocabularyPlan,
     reservation: Reservation,
     key: Key,
     *,
-    told: Callable[[], object] = lambda: None,
+    after_round: Callable[[], object] = lambda: None,
 ) -> Selected:
-    """Charge and draw round by round; what is returned may leave, and nothing else is kept.
-
-    ``told`` is called after each round.
-    """
-    weights = plan.weights
+    """Charge and draw round by round; what is returned may leave, and nothing else is kept."""
+    releases, weights = Releases(reservation, key), plan.weights
     wanted: BoolArray = np.zeros(n_words, np.bool_)
     wanted[unit_words[_within_cap(ends, plan.event.max_words)]] = True  # [counted] noise lifts no other word
     total = np.zeros(n_words, np.int64)
@@ -187,12 +186,11 @@ def select_words(
     for number in range(1, plan.rounds + 1):
         cells = np.zeros(n_words, np.int64)
         add_weights(unit_words, ends, plan.event.max_words, wanted, weights, cells)
-        add_charged_noise(cells, SCALE, plan.event, reservation, key=key, number=number)  # [every-word]
-        total += cells
+        total += releases.release(cells, plan.event)  # [every-word]
         passes = wanted & (total > plan.threshold(number))  # [pass]
         left_in[passes], left_with[passes] = number, total[passes]
         wanted &= ~passes & (total >= plan.hopeless(number))  # [drop]
-        told()
+        after_round()
     chosen = np.flatnonzero(left_in)
     best = chosen[np.lexsort((chosen, -left_with[chosen], left_in[chosen]))]
     return Selected(best, left_in[best], left_with[best])

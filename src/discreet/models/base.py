@@ -94,7 +94,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if isinstance(X, Corpus):
             if reset:
                 self.n_features_in_ = X.n_words
-                self._vocabulary = X.vocabulary
+                self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away
             elif self._vocabulary is not None and X.vocabulary != self._vocabulary:
                 return X.restrict(self._vocabulary)
             elif X.n_words != self.n_features_in_:

@@ -1,29 +1,33 @@
-"""Private text to private topics in one step: words are selected and topics trained from one budget."""
+"""Text to topics in one call: a private model selects its words and trains its topics from one budget."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from inspect import signature
+from typing import Any, TypeVar
 
 import numpy as np
 
-from discreet._errors import DiscreetError, InputError
+from discreet._errors import DiscreetError, InputError, WouldLeak
 from discreet._random import Key
+from discreet.corpus.builder import AnyTokenizer
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.lines import PathLike
+from discreet.corpus.readers.matrices import keep_words
+from discreet.corpus.vocabulary import Vocabulary, VocabularyCost, checked_max_words
 from discreet.evaluation.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
-from discreet.models.vectorizer import PrivateVectorizer, selected_with
+from discreet.mechanisms.vocabulary import VocabularyPlan
+from discreet.models.base import TopicModel
+from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import RESUMED, Basis, Guarantee, Unit, rounded_up
-from discreet.privacy.ledger import Ledger
-from discreet.training import self_test
+from discreet.privacy.guarantee import RESUMED, Basis, Unit, rounded_up
 from discreet.training.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
-from discreet.training.inputs import VocabularyCost, check_groups, digest_of_units
+from discreet.training.inputs import checked_ids, digest_of_units
 from discreet.training.pause import Paused, finishing
-from discreet.training.promise import open_ledger
+from discreet.training.private_fit import open_ledger
 
 SHARE = 0.05
 """Of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1 it finds
@@ -36,56 +40,99 @@ cells hardly enters the cost, and never lowers it. Fewer where a model cannot ta
 WORDS, TOPICS = "words.json", "topics"
 """In the folder of a checkpoint: the words, once they are selected, and the checkpoint of the rounds."""
 
-
-class _Planned(Protocol):
-    @property
-    def entries(self) -> tuple[Entry, ...]: ...
-
-
-class Planning(Protocol):
-    """A private model that says what it will release over words that are not known yet: `PrivateLDA`, `SubsampledLDA`,
-    `SpectralLDA` and `VariationalLDA` in their sound forms."""
-
-    n_topics: Any
-    epsilon: Any
-    delta: float
-    random_state: Any
-    ledger: Ledger | None
-    guarantee_: Guarantee
-
-    @property
-    def _self_tests(self) -> tuple[self_test.Test, ...]: ...
-    def _check_parameters(self) -> None: ...
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> _Planned: ...
-    def fit(self, X: Any) -> Any: ...
-
-
-Model = TypeVar("Model", bound=Planning)
+Model = TypeVar("Model", bound=TopicModel)
 
 
 def fit_text(
     model: Model,
-    corpus: Corpus,
+    X: Any,
     *,
+    groups: Any = None,
+    vocabulary: Vocabulary | PathLike | Iterable[str] | None = None,
+    tokenizer: AnyTokenizer = None,
     max_words: int | None = None,
     share: float = SHARE,
-    told: Callable[[int], object] | None = None,
+    after_selection: Callable[[int], object] | None = None,
 ) -> Model:
-    """Train ``model`` on a corpus that holds all words of its text, over words selected from it.
+    """Train a copy of ``model`` on text, and return the copy. The parameters of ``model`` itself do not change.
 
-    ``model.epsilon`` and ``model.delta`` cover both, in one composition. The unit is the user where the corpus has
-    groups, otherwise the document. The ledger is charged twice: for the words, and, when their number is known, for the
-    topics. Both charges are checked before the first noise is drawn. Should somebody else spend the same budget in
-    between, the second is refused, and the first stays. ``told`` is called with the number of words.
+    With a public ``vocabulary`` this is reading and ``fit``. Without one, a private model selects its words from the
+    text: ``model.epsilon`` and ``model.delta`` cover words and topics in one composition. The ledger is charged twice:
+    for the words and, when their number is known, for the topics. Both charges are checked before the first noise is
+    drawn. If somebody else spends the same budget in between, the second is refused and the first stays. Other models
+    read their words from the text, and those that protect it refuse such words.
 
-    Where fewer than five words for each topic were selected, ``model.n_topics`` is lowered to as many as they can make
-    (at least two), and a warning says so. Fewer than six words are refused: they stay charged, the topics are not.
-    Where ``model.n_units`` is public and too small for any word, the fit is refused before anything is charged.
+    Where fewer than five words for each topic were selected, the copy has as many topics as they can make (at least
+    two), and a warning says so. Fewer than six words are refused: they stay charged, the topics are not. Where
+    ``model.n_units`` is public and too small for any word, the fit is refused before anything is charged.
 
     With ``model.checkpoint`` the selection is a stage of its own: charged, noted, drawn, and its words kept. A run that
     was killed in it selects anew, under a fresh key, and is charged again; the topics get what is then left of
     ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
+
+    Parameters
+    ----------
+    model : estimator
+        Any topic model. ``PrivateLDA``, ``SubsampledLDA``, ``VariationalLDA`` and ``SpectralLDA`` can select words, in
+        the forms that are proved.
+    X : list of str, list of lists of words, or Corpus
+        The documents. Words are selected only from a corpus that holds all words of its text.
+    groups : array-like, optional
+        One user id per document, which makes users the unit; by default those of the corpus.
+    vocabulary : list of words, file or Vocabulary, optional
+        Public words. Other words are dropped.
+    tokenizer : Tokenizer or function, optional
+        How text becomes words.
+    max_words : int, optional
+        The largest number of words: of the selected ones the best, otherwise the most frequent.
+    share : float
+        Of the budget, as precision, for the selection of words.
+    after_selection : function, optional
+        Called with the number of words when they are selected.
     """
+    selecting = vocabulary is None and selects_words(model)
+    corpus = _read(model, X, groups, vocabulary, tokenizer, None if selecting else max_words)
+    if selecting and corpus.vocabulary.complete:
+        fitted: Model = _fit_selected(model, corpus, max_words, share, after_selection)
+        return fitted
+    if selecting and max_words is not None:
+        raise WouldLeak(
+            "the most frequent words of a matrix are a fact about the private documents, and a word that one person "
+            "used gives that person away. Leave max_words out."
+        )
+    return _copy(model).fit(corpus)
+
+
+def selects_words(model: TopicModel) -> bool:
+    """Whether ``model`` can be trained on words that were selected privately within its own budget."""
+    other_forms = getattr(model, "as_published", False) or getattr(model, "configuration", None) is not None
+    return hasattr(model, "_plan") and getattr(model, "epsilon", None) is not None and not other_forms
+
+
+def _read(
+    model: TopicModel, X: Any, groups: Any, vocabulary: Any, tokenizer: AnyTokenizer, max_words: int | None
+) -> Corpus:
+    if not isinstance(X, Corpus):
+        corpus = Corpus.from_texts(X, vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
+    elif tokenizer is not None:
+        raise InputError("the words of a Corpus have been found already, so it takes no tokenizer. Leave it out.")
+    else:
+        corpus = keep_words(X, vocabulary, checked_max_words(max_words))
+    if groups is None:
+        return corpus
+    if "groups" not in signature(model.fit).parameters:
+        raise InputError(f"{type(model).__name__} does not protect users. Leave groups= out.")
+    return replace(corpus, groups=checked_ids(groups, corpus))
+
+
+def _copy(model: Model, **changes: Any) -> Model:
+    """The same estimator, not fitted, with the same callbacks, ledger and generator: these must not be cloned."""
+    return type(model)(**{**model.get_params(deep=False), **changes})
+
+
+def _fit_selected(
+    model: Any, corpus: Corpus, max_words: int | None, share: float, after_selection: Callable[[int], object] | None
+) -> Any:
     model._check_parameters()
     if not isinstance(getattr(model, "word_prior", None), Mapping | None):
         raise InputError(
@@ -110,36 +157,32 @@ def fit_text(
         random_state=model.random_state,
         progress=bool(getattr(model, "progress", False)),
     )
-    facts = {"stage": "words", "share": share, "max_words": max_words}
-    checkpoint, words = None, vectorizer.plan().entries
+    plan, checkpoint = vectorizer.plan(), None
     if getattr(model, "checkpoint", None) is not None:
-        resumable: Any = model
-        checkpoint = open_checkpoint(resumable, corpus, check_groups(None, corpus), words, **facts)
+        facts = {"stage": "words", "share": share, "max_words": max_words}
+        checkpoint = open_checkpoint(model, corpus, corpus.users, plan.entries, **facts)
     if checkpoint is None:
-        selected = _selected(model, corpus, vectorizer, ())
+        selected = _selected(model, corpus, vectorizer, plan, same_run=True)
     else:
-        selected = _selected_or_kept(model, corpus, vectorizer, checkpoint)
-    if told is not None:
-        told(selected.n_words)
+        selected = _selected_or_kept(model, corpus, vectorizer, plan, checkpoint)
+    if after_selection is not None:
+        after_selection(selected.n_words)
     try:
-        n_topics = _affordable_topics(model, selected.n_words, vectorizer.plan().epsilon)
+        n_topics = _affordable_topics(model, selected.n_words, plan.epsilon)
     except InputError:
         if checkpoint is not None:  # this run is over: the same words would be refused again
             checkpoint.remove()
         raise
     if checkpoint is None:
-        with _set(model, ledger=ledger, n_topics=n_topics):
-            model.fit(selected)
-    else:  # a ledger in memory is not handed on: the rounds' checkpoint keeps the count, the words' cost included
-        with kept_until_safe():
-            with _set(model, checkpoint=checkpoint.folder / TOPICS, n_topics=n_topics):
-                model.fit(selected)
-            _finish(model, checkpoint, len(words))
-    model.n_topics = n_topics
-    return model
+        return _copy(model, n_topics=n_topics).fit(selected)
+    with kept_until_safe():  # a ledger in memory is not handed on: the rounds' checkpoint counts the words' cost too
+        fitted = _copy(model, n_topics=n_topics, checkpoint=checkpoint.folder / TOPICS).fit(selected)
+        _finish(fitted, checkpoint, len(plan.entries))
+    fitted.checkpoint = model.checkpoint
+    return fitted
 
 
-def _affordable_topics(model: Planning, n_words: int, epsilon: float) -> int:
+def _affordable_topics(model: Any, n_words: int, epsilon: float) -> int:
     """As many as were asked for, or as many as the words can make. The words have been charged ``epsilon``."""
     wanted, most = int(model.n_topics), max(n_words // WORDS_PER_TOPIC, 2)
     if wanted == 1 or (wanted <= most and n_words >= FEWEST_FOR_TWO):
@@ -155,39 +198,34 @@ def _affordable_topics(model: Planning, n_words: int, epsilon: float) -> int:
             f"{found}: too few for {'any' if none else wanted} topics. The words have been charged "
             f"ε = {rounded_up(epsilon, 3)}, the topics nothing. {instead}."
         )
-    warnings.warn(f"{found}: {most} topics are trained instead of {wanted}", stacklevel=3)
+    warnings.warn(f"{found}: {most} topics are trained instead of {wanted}", stacklevel=4)
     return most
 
 
-@contextmanager
-def _set(model: Any, **parameters: Any) -> Iterator[None]:
-    """For the time of a fit, other values of parameters."""
-    before = {name: getattr(model, name) for name in parameters}
-    vars(model).update(parameters)
-    try:
-        yield
-    finally:
-        vars(model).update(before)
-
-
 def _selected(
-    model: Planning,
+    model: Any,
     corpus: Corpus,
     vectorizer: PrivateVectorizer,
-    before: tuple[Entry, ...],
+    plan: VocabularyPlan,
+    before: tuple[Entry, ...] = (),
+    *,
+    same_run: bool = False,
     **stage: Any,
 ) -> Corpus:
     """Charge and draw, if words and topics both fit. ``before`` is what lost selections have cost."""
-    words, ledger = vectorizer.plan().entries, vectorizer.ledger
-    assert ledger is not None
+    spent = (*before, *plan.entries)
+    assert vectorizer.ledger is not None
     most = vectorizer.max_words or MANY_WORDS
-    ledger.would_take((*words, *model._plan(most, (*before, *words)).entries))
-    vectorizer._fit(corpus, None, **stage)
-    cost = replace(vectorizer._cost, entries=(*before, *words))
-    return selected_with(cost, corpus.restrict(vectorizer.vocabulary_))
+    vectorizer.ledger.would_take((*plan.entries, *model._plan(most, spent).entries))
+    vectorizer._fit(corpus, None, plan, **stage)
+    found = vectorizer._selected
+    assert found.cost is not None
+    return corpus.restrict(replace(found, cost=replace(found.cost, entries=spent, same_run=same_run)))
 
 
-def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVectorizer, checkpoint: Checkpoint) -> Corpus:
+def _selected_or_kept(
+    model: Any, corpus: Corpus, vectorizer: PrivateVectorizer, plan: VocabularyPlan, checkpoint: Checkpoint
+) -> Corpus:
     """The words of an earlier process if it came that far, otherwise new ones."""
     key, ledger, before = Key.open(model.random_state), vectorizer.ledger, checkpoint.spent
     assert ledger is not None
@@ -199,23 +237,26 @@ def _selected_or_kept(model: Planning, corpus: Corpus, vectorizer: PrivateVector
     if kept.exists():
         found = json.loads(kept.read_bytes())
         checkpoint.check_stands_on(found["stands_on"])
-        units = digest_of_units(corpus.n_documents, check_groups(None, corpus))
-        return selected_with(VocabularyCost(before, ledger, key.seeded, units), corpus.restrict(found["words"]))
+        units = digest_of_units(corpus.n_documents, corpus.users)
+        cost = VocabularyCost(before, ledger, key.seeded, units)
+        return corpus.restrict(Vocabulary(found["words"], "private-selection", cost=cost))
     with finishing("selection of words") as asked:
         try:
-            selected = _selected(model, corpus, vectorizer, before, key=key, noted=checkpoint.note, run=checkpoint.id)
+            selected = _selected(
+                model, corpus, vectorizer, plan, before, key=key, noted=checkpoint.note, run=checkpoint.id
+            )
         except DiscreetError:
             if not before or checkpoint.spent != before:  # nothing was spent, or no word stood out: this run is over
                 checkpoint.remove()
             raise
-        found = {"words": selected.vocabulary, "stands_on": checkpoint.stands_on()}
+        found = {"words": selected.vocabulary.words, "stands_on": checkpoint.stands_on()}
         checkpoint.write(WORDS, json.dumps(found).encode())
         if asked():
             raise Paused
     return selected
 
 
-def _finish(model: Planning, checkpoint: Checkpoint, one: int) -> None:
+def _finish(model: Any, checkpoint: Checkpoint, one: int) -> None:
     times = len(checkpoint.spent) // one
     if times > 1 and model.guarantee_.basis == Basis.PROVEN:
         again = f"{RESUMED}the selection of words was charged {times} times"

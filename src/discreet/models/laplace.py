@@ -26,21 +26,21 @@ EVERY = "the papers plot the epsilon of one sweep; this is the sum over sweeps"
 
 @estimator
 class LaplaceLDA(Running, TopicModel):
-    """CDP-LDA and CDP-LDA+ (the baselines of papers 000 and 001, after Foulds et al. 2016). **There is no sound form.**
+    """CDP-LDA and CDP-LDA+ (the baselines of Zhao 2019 and 2021, after Foulds et al. 2016). **There is no sound form.**
 
     Collapsed Gibbs sampling with Laplace noise Lap(1/ε) in the counts N_k^t (ours: n[w, k]) and N_m^k (n[d, k]): before
     the first sweep only (CDP-LDA), or before every sweep (CDP-LDA+, ``every_sweep=True``). The noise stays in the
     counts. It is here so that the papers can be reproduced, and refuses to run without ``as_published=True``: use
     :class:`~discreet.PrivateLDA`, or :class:`~discreet.HybridLDA` for single words.
 
-    **What the printed ε means.** The papers' own: ε for CDP-LDA, ε added up over the sweeps for CDP-LDA+ (000 plots
-    that of one). It is *claimed*, and does not hold: later draws read raw words outside the noise, whatever was added
-    before, and a replaced word moves two cells of N_k^t, so that even the first noise costs 2ε for one word.
+    **What the printed ε means.** The papers' own: ε for CDP-LDA, ε added up over the sweeps for CDP-LDA+ (Zhao 2021
+    plots that of one). It is *claimed*, and does not hold: later draws read raw words outside the noise, whatever was
+    added before, and a replaced word moves two cells of N_k^t, so that even the first noise costs 2ε for one word.
 
     Differences from the papers: noise on a grid of 1/4096 of its scale, not real numbers; a count below zero is read as
     zero, in draws and in Φ (the papers do not say what they do there); the order of documents and tokens (unsaid) is
-    longest first and secret. 001 describes the noise as added "at the beginning", 000 as "in the first iteration":
-    taken to be the same.
+    longest first and secret. Zhao 2019 describes the noise as added "at the beginning", Zhao 2021 as "in the first
+    iteration": taken to be the same.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class LaplaceLDA(Running, TopicModel):
     every_sweep : bool
         False: CDP-LDA. True: CDP-LDA+.
     alpha, beta : float
-        The papers have β = 0.01 and α = 1 (000) or 0.1 (001).
+        The papers have β = 0.01 and α = 1 (Zhao 2021) or 0.1 (Zhao 2019).
     n_sweeps : int
-        Iterations; 001 has 300.
+        Iterations; Zhao 2019 has 300.
     as_published : bool
         Must be True: you have read the above.
     ledger : None

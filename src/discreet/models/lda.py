@@ -59,7 +59,7 @@ class LDA(Running, TopicModel):
     n_average : int
         ``components_`` are the mean of the counts after the last ``n_average`` sweeps.
     learn_alpha, learn_beta : bool
-        Fit α (one number a topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_.
+        Fit α (one number per topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_.
     word_prior : array (n_topics, n_words), or {topic: {word: weight}}
         Added to β cell by cell: seeds topics with words.
     warm_start : bool

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class InherentPrivacyMonitor:
-    """Privacy monitoring of Gibbs sampling: paper 001 [1]_, Algorithms 1 and 2, as a callback of ``LDA``.
+    """Privacy monitoring of Gibbs sampling: Zhao 2019 [1]_, Algorithms 1 and 2, as a callback of ``LDA``.
 
     >>> from discreet import LDA, InherentPrivacyMonitor
     >>> from discreet.corpus import lda_corpus
@@ -55,7 +55,7 @@ class InherentPrivacyMonitor:
 
     Attributes
     ----------
-    word_, document_ : lists, one number a sweep
+    word_, document_ : lists, one number per sweep
         max over tokens of Σ ε so far. A new ``fit``, also a warm start, starts them anew.
 
     References

@@ -21,7 +21,7 @@ STEPS = 4096.0
 
 
 class SequentialSampler:
-    """Collapsed Gibbs sampling as papers 000, 001 and 002 run it: shared counts move with every draw.
+    """The sampler of Zhao 2019, Zhao 2021 and Huang and Chen 2021: collapsed Gibbs; every draw moves shared counts.
 
     ``word_topic`` (flat, word × topic), ``topic_totals`` and ``doc_topic`` are the sampler's own counts: noise that is
     added to them stays. Tokens lie in secret slots, documents longest first; the papers say nothing about order.
@@ -109,7 +109,7 @@ def claimed(
     """The papers' number for one unit, and what is missing. With a seed not even that."""
     if key.seeded:
         return Guarantee.none(SEEDED, f"without the seed epsilon={epsilon:.4g} would be claimed for one {unit}")
-    if corpus.vocabulary_from == "text":
+    if corpus.vocabulary.origin == "text":
         reasons = (*reasons, "the vocabulary was read from the private text")
     return Guarantee(
         epsilon=epsilon,

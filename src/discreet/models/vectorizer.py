@@ -20,18 +20,19 @@ from discreet.corpus.builder import CorpusBuilder, add_texts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
-from discreet.mechanisms.vocabulary import Plan, select_words, words_of_units
+from discreet.corpus.vocabulary import Vocabulary, VocabularyCost
+from discreet.mechanisms.vocabulary import VocabularyPlan, select_words, words_of_units
 from discreet.models.bounds import AtLeastOne, Delta, Epsilon, RandomState
 from discreet.models.estimator import estimator
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
-from discreet.privacy.guarantee import Unit, rounded_up
-from discreet.privacy.ledger import Budget, Ledger, new_run
+from discreet.privacy.guarantee import rounded_up
+from discreet.privacy.ledger import Budget, Ledger
 from discreet.training import self_test
-from discreet.training.inputs import VocabularyCost, check_groups, checked_ids, digest_of_units
+from discreet.training.inputs import checked_ids, digest_of_units
 from discreet.training.loop import Bar
 from discreet.training.own_ledger import GuaranteeOfFit
-from discreet.training.promise import open_ledger, proven
+from discreet.training.private_fit import PrivateFit
 
 WordsPerUnit = Annotated[int, Interval(Integral, 1, 1_000_000, closed="both")]
 
@@ -54,9 +55,9 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         Select in ten rounds, in each of which a unit spends its weight on words that were not found yet; or by the
         weighted Gaussian of one round, which finds fewer words.
     max_words : int, optional
-        Keep the best so many of the words that were found, by what was released of them. It costs nothing.
+        Keep at most this many of the words that were found: the best, by their released weights. It costs nothing.
     n_units : int, optional
-        The number of units where it is public. A selection that cannot find a word among so few is then refused before
+        The number of units, if it is public. A selection that cannot find a word among so few is then refused before
         it is charged.
     share : float
         Spend only this share of the budget (as precision), and leave the rest to the model that comes after.
@@ -79,7 +80,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     Attributes
     ----------
     vocabulary_ : dict
-        Word → column. Columns are in alphabetical order, which tells nothing of who used a word first.
+        Word → column. Columns are in alphabetical order, which does not reveal who used a word first.
     guarantee_, ledger_ :
         What the list of words promises, and what was charged.
     """
@@ -114,54 +115,54 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         A document is a string or a list of words; None and NaN are empty documents. Words of a list are taken as they
         are, stop words apart.
         """
-        self._fit(X, groups)
+        self._fit(X, groups, self.plan())
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> Any:
         """As ``fit`` and ``transform``, reading the texts once."""
-        corpus = self._fit(X, groups)
-        return self._given(corpus.restrict(self.vocabulary_), groups)
+        corpus = self._fit(X, groups, self.plan())
+        return self._given(replace(corpus.restrict(self._selected), groups=checked_ids(groups, corpus)))
 
     def _fit(
         self,
         X: Any,
         groups: Any,
+        plan: VocabularyPlan,
         *,
         key: Key | None = None,
         noted: Callable[[tuple[Entry, ...]], object] | None = None,
         run: str | None = None,
     ) -> Corpus:
         """``noted`` is called with the charge before noise is drawn; a resumed run gives its ``key`` and ``run``."""
-        plan = self.plan()
         self._check_units(plan)
         corpus = self._read_all(X)
-        users = check_groups(groups, corpus)
-        unit = Unit.DOCUMENT if users is None else Unit.USER
-        ledger = open_ledger(self, unit)
-        key = Key.open(self.random_state) if key is None else key
-        numbers = np.arange(corpus.n_documents) if users is None else users
+        fit = PrivateFit(self, corpus, groups=groups, selects_words=True)
+        fit.key = fit.key if key is None else key
+        numbers = np.arange(corpus.n_documents) if fit.groups is None else fit.groups
         with Bar("selecting words", plan.rounds, self.progress) as advance:
-            unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key)
-            reservation = ledger.reserve(plan.entries, run=run or new_run(), method=type(self).__name__)  # [reserve]
+            unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, fit.key)
+            reservation = fit.reserve(plan.entries, run=run)  # [reserve]
             if noted is not None:
                 noted(plan.entries)
-            told = partial(advance, {})
-            selected = select_words(unit_words, ends, corpus.n_words, plan, reservation, key, told=told)
+            selected = select_words(
+                unit_words, ends, corpus.n_words, plan, reservation, fit.key, after_round=partial(advance, {})
+            )
         found = selected.words[: self.max_words]
-        self.ledger_ = ledger
-        self.guarantee_ = proven(self, plan.epsilon, unit, key, ())
-        units = digest_of_units(corpus.n_documents, users)
-        self._cost = VocabularyCost(plan.entries, ledger, key.seeded, units)
-        self.vocabulary_ = {word: i for i, word in enumerate(sorted(corpus.vocabulary[i] for i in found))}  # [order]
-        if not self.vocabulary_:
+        fit.end(plan.entries, plan.epsilon)
+        words = sorted(corpus.vocabulary[i] for i in found)  # [order]
+        self.vocabulary_ = {word: i for i, word in enumerate(words)}
+        if not words:
             raise InputError(
                 f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}: {_needed(plan)}. "
                 f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. It takes more "
                 "units that share words, or a larger epsilon; or pass a public word list."
             )
+        units = digest_of_units(corpus.n_documents, fit.groups)
+        cost = VocabularyCost(plan.entries, fit.ledger, fit.key.seeded, units)
+        self._selected = Vocabulary(words, "private-selection", cost=cost)
         return corpus
 
-    def _check_units(self, plan: Plan) -> None:
+    def _check_units(self, plan: VocabularyPlan) -> None:
         """Refuse what cannot find a word among a public number of units: nothing has been charged yet."""
         if self.n_units is not None and self.n_units < plan.units_for_a_word():
             raise InputError(
@@ -169,13 +170,13 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
                 f"{_needed(plan)}. Nothing was charged. Use a public word list, more units or a larger epsilon."
             )
 
-    def plan(self) -> Plan:
+    def plan(self) -> VocabularyPlan:
         """What a fit will charge: a function of the parameters alone."""
         try:
             self._validate_params()
         except InvalidParameterError as error:
             raise InputError(" ".join(str(error).split())) from None
-        return Plan.make(
+        return VocabularyPlan.make(
             Budget(float(self.epsilon), float(self.delta)),
             rerouting=self.rerouting,
             max_words=int(self.max_words_per_unit),
@@ -194,7 +195,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     def _read_all(self, X: Any) -> Corpus:
         """Every word that there is, in alphabetical order. Nothing but one document decides which words it has."""
         if isinstance(X, Corpus):
-            if not X.all_words:  # [all-words]
+            if not X.vocabulary.complete:  # [all-words]
                 raise WouldLeak(
                     "this corpus does not hold all words of its text: some were left out by looking at all documents, "
                     "or it never was text. Pass the texts, or a corpus read without vocabulary= and max_words=."
@@ -205,37 +206,33 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             return builder.build()
         except InputError:  # no document, or no word: like any text of which no word stands out
             none, offsets = np.empty(0, np.int32), np.zeros(len(builder) + 1, np.int64)
-            return Corpus(none, offsets, ("",), vocabulary_from="text", all_words=True)
+            return Corpus(none, offsets, Vocabulary([""], "text", complete=True))
 
     def to_corpus(self, X: Any, *, groups: Any = None) -> Corpus:
         """Documents over the selected words. The corpus knows what these have cost."""
         check_is_fitted(self)
         if isinstance(X, Corpus):
-            if not X.all_words and X.vocabulary_from != "public":  # [restricted]
+            if not X.vocabulary.complete and X.vocabulary.origin != "public":  # [restricted]
                 raise WouldLeak(
                     "this corpus does not hold all words of its text: which of the selected words are left in it "
                     "depends on all documents. Pass the texts, or a corpus read without max_words=."
                 )
-            corpus = X.restrict(self.vocabulary_)
+            corpus = X.restrict(self._selected)
         else:
-            builder = add_texts(CorpusBuilder(vocabulary=self.vocabulary_, tokenizer=self._tokenizer()), X)
+            builder = add_texts(CorpusBuilder(vocabulary=self._selected, tokenizer=self._tokenizer()), X)
             if not len(builder):
                 raise InputError("there is no document. Give at least one.")
             corpus = builder.build()
-        return self._owned(corpus, groups)
-
-    def _owned(self, corpus: Corpus, groups: Any) -> Corpus:
-        return replace(selected_with(self._cost, corpus), groups=checked_ids(groups, corpus))
+        return replace(corpus, groups=checked_ids(groups, corpus))
 
     # --- giving -------------------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
         """Counts of the selected words; all others are passed over. They describe the documents: for the curator."""
-        return self._given(self.to_corpus(X), None)
+        return self._given(self.to_corpus(X))
 
-    def _given(self, corpus: Corpus, groups: Any) -> SelectedCounts | Corpus:
-        owned = self._owned(corpus, groups)
-        return owned if self.output == "corpus" else SelectedCounts.of(owned)
+    def _given(self, corpus: Corpus) -> SelectedCounts | Corpus:
+        return corpus if self.output == "corpus" else SelectedCounts.of(corpus)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """The selected words, in the order of the columns."""
@@ -249,15 +246,10 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         return tags
 
 
-def _needed(plan: Plan) -> str:
+def _needed(plan: VocabularyPlan) -> str:
     """How common a word must be, which only the plan decides."""
     many = plan.event.max_words
     return (
         f"a word must be shared by about {plan.units_for_a_word():,} units if they have no other word, and by about "
         f"{plan.units_for_a_word(many):,} if each has {many} different words or more"
     )
-
-
-def selected_with(cost: VocabularyCost, corpus: Corpus) -> Corpus:
-    """The corpus, over words that were selected at this cost."""
-    return replace(corpus, vocabulary_from="private-selection", vocabulary_cost=cost)

@@ -2,7 +2,7 @@
 
 Equal events are counted together before anything is computed, so n charges of one cost exactly one charge of n, in any
 order. Gaussians without sampling merge into one. Everything else becomes one privacy loss distribution per distinct
-event, composed with itself ``count`` times at once (round by round would cost tens of milliseconds a round).
+event, composed with itself ``count`` times at once (round by round would cost tens of milliseconds per round).
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ Profile: TypeAlias = tuple[tuple[float, int], ...]
 
 GRID_SCALE = 4096.0
 """The usual scale of discrete Gaussian noise, in grid steps."""
+FINEST_SCALE = 65536.0
+"""The largest for which noise is drawn: of the finest grid."""
 LEFT_OVER = 0.004
 """Share of what is still free that the search may leave; the promise is 1% of the budget."""
 CLOSE = 1.0005
@@ -72,6 +74,7 @@ def gaussian(
     profile: Sequence[tuple[float, int]] | None = None,
     cells: int | None = None,
     scale: float = GRID_SCALE,
+    steps: float = 0.0,
     alongside: Sequence[Entry] = (),
     label: str = "noise",
 ) -> Calibrated:
@@ -79,22 +82,30 @@ def gaussian(
 
     ``profile`` gives rounds of different precision (then ``rounds`` is its own sum). With ``cells`` the plan holds
     discrete Gaussians, all of the same ``scale`` in grid steps, so that one table of noise serves them all; the grid
-    of a round follows from the ``sensitivity`` of its event, the clipping norm in steps. Without, continuous ones.
-    ``noise`` is the multiplier at weight 1.
+    of a round follows from the ``sensitivity`` of its event, the clipping norm in steps. Where one of these is below
+    ``steps``, all are of `FINEST_SCALE`. Without ``cells``, continuous ones. ``noise`` is the multiplier at weight 1.
     """
     if not budget.delta > 0:
         raise InputError("Gaussian noise needs a budget with delta > 0; found 0. Give delta, such as 1e-6.")
     shape = _profile(rounds, profile)
-    return _gaussian(budget, shape, float(sampling_rate), cells, float(scale), tuple(alongside), label)
+    for tried in (float(scale), FINEST_SCALE):
+        found = _gaussian(budget, shape, float(sampling_rate), cells, tried, tuple(alongside), label)
+        if all(getattr(entry.event, "sensitivity", steps) >= steps for entry in found.plan):
+            break
+    return found
 
 
 def on_grid(
-    multiplier: float, cells: int, *, scale: float = GRID_SCALE, sampling_rate: float = 1.0
+    multiplier: float, cells: int, *, scale: float = GRID_SCALE, steps: float = 0.0, sampling_rate: float = 1.0
 ) -> DiscreteGaussianRelease:
-    """Noise of ``scale`` steps on the grid where it is accounted at exactly this multiplier."""
-    return DiscreteGaussianRelease(
-        scale=scale, sensitivity=math.sqrt(scale**2 - 4) / multiplier, cells=cells, sampling_rate=sampling_rate
-    )
+    """Noise of ``scale`` steps on the grid where it is accounted at exactly this multiplier.
+
+    Where the sensitivity would be below ``steps``, of `FINEST_SCALE`.
+    """
+    sensitivity = math.sqrt(scale**2 - 4) / multiplier
+    if sensitivity < steps:
+        return on_grid(multiplier, cells, scale=FINEST_SCALE, sampling_rate=sampling_rate)
+    return DiscreteGaussianRelease(scale=scale, sensitivity=sensitivity, cells=cells, sampling_rate=sampling_rate)
 
 
 def discrete_laplace(

@@ -1,4 +1,4 @@
-"""What the inherent-privacy monitor (paper 001, Algorithms 1 and 2) may say: an estimate, never a guarantee."""
+"""What the inherent-privacy monitor (Zhao 2019, Algorithms 1 and 2) may say: an estimate, never a guarantee."""
 
 from __future__ import annotations
 

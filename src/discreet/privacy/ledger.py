@@ -334,6 +334,10 @@ class Reservation:
         self._lock = threading.Lock()
 
     @property
+    def drawn(self) -> int:
+        return self._drawn
+
+    @property
     def left(self) -> int:
         return sum(entry.count for entry in self.plan) - self._drawn
 

@@ -1,4 +1,4 @@
-"""What paper 002 (SUB-LDA) says a Poisson-sampled Gaussian costs, at one Rényi order.
+"""What Huang and Chen 2021 (SUB-LDA) say a Poisson-sampled Gaussian costs, at one Rényi order.
 
 One iteration has noise of variance α/(2ε(α)) for a sensitivity of 1: its Rényi divergence of order ℓ is
 ε(ℓ) = ℓ·ε(α)/α. Symbols: α is ``order``, ε(α) ``epsilon``, γ ``rate``.

@@ -56,7 +56,7 @@ class Release:
     tokenizer: Tokenizer | None = None
     """How the training text became words, stop words apart, so that other text can too; None where it was counts."""
     versions: dict[str, str] = field(default_factory=release_folder.versions)
-    """The software that made it, for whoever wants to repeat it."""
+    """The software that made it, for those who want to repeat it."""
     topic_shares: FloatArray | None = None
     """How much of the text each topic is, from released numbers; None where the model does not know it."""
     standard_errors: FloatArray | None = None
@@ -188,7 +188,7 @@ class Release:
         """Read a folder that `save` wrote. Runs none of its maker's code: no pickle, every value checked.
 
         The checksums find damage, not forgery: trust the guarantee as far as you trust whoever gave you the folder. The
-        tokenizer's pattern is theirs too, and there are regular expressions that take for ever.
+        tokenizer's pattern is theirs too, and there are regular expressions that never end.
         """
         with release_folder.reading(path) as (arrays, vocabulary, about):
             about["guarantee"] = Guarantee.from_json(about["guarantee"])

@@ -85,11 +85,11 @@ def kept_until_safe() -> Iterator[None]:
         yield
         return
     waiting: list[Checkpoint] = []
-    before = _WAITING.set(waiting)
+    outer = _WAITING.set(waiting)
     try:
         yield
     finally:
-        _WAITING.reset(before)
+        _WAITING.reset(outer)
     for checkpoint in waiting:
         checkpoint.remove()
 

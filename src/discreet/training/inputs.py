@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.ids import user_ids
-from discreet.privacy.events import Entry
+from discreet.corpus.ids import numbered, user_ids
+from discreet.corpus.vocabulary import VocabularyCost
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
 
@@ -26,31 +23,14 @@ _SECRET = os.urandom(32)
 """Of this process. A pickled vectorizer may be published, so its digest must not tell the number of documents."""
 
 
-@dataclass(frozen=True)
-class VocabularyCost:
-    """What a private selection was charged, and where. A corpus carries it to the model that adds its own."""
-
-    entries: tuple[Entry, ...]
-    ledger: Ledger
-    seeded: bool
-    units: str = ""
-    """`digest_of_units` of the documents that the words were selected on. Empty: not known, and equal to none."""
-
-    def owed(self, ledger: Ledger) -> tuple[Entry, ...]:
-        """What ``ledger`` has not been charged: nothing if it is the one of the selection, in memory or on disk."""
-        mine, its = self.ledger.file, ledger.file
-        same_file = mine is not None and its is not None and mine.is_the_same_as(its)
-        return () if ledger is self.ledger or same_file else self.entries
-
-
 NOTHING = VocabularyCost((), Ledger(), seeded=False)
 """Of words that were not selected privately."""
 
 
 def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
     """What the words have cost already. It is part of what a model trained on them costs."""
-    cost = corpus.vocabulary_cost
-    if not isinstance(cost, VocabularyCost):
+    cost = corpus.vocabulary.cost
+    if cost is None:
         return NOTHING
     if cost.ledger.unit != unit:  # [same-unit]
         instead = "Use public words (vocabulary=)" if unit is Unit.WORD else "Give groups= to both, or to neither"
@@ -72,28 +52,29 @@ def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
 
     ``groups`` are those of the fit; by default the corpus's own.
     """
-    if corpus.vocabulary_from == "text":  # [public]
+    vocabulary = corpus.vocabulary
+    if vocabulary.origin == "text":  # [public]
         instead = "read the text with a public word list (vocabulary=), or select words privately (PrivateVectorizer)"
-        if corpus.all_words:
-            instead += ', or restrict the corpus to a public list (Corpus.restrict with vocabulary_from="public")'
+        if vocabulary.complete:
+            instead += ', or restrict the corpus to a public list (Corpus.restrict(Vocabulary(words, "public")))'
         raise WouldLeak(
             "the vocabulary was read from the private text, and a word that one person used gives that person away. "
             f"Instead, {instead}."
         )
-    if corpus.vocabulary_from == "public":
+    if vocabulary.origin == "public":
         return (PUBLIC_WORDS,)
     other_units = _other_units(corpus, groups)
-    if corpus.vocabulary_from == "unknown":
+    if vocabulary.origin == "unknown":
         return (UNKNOWN_WORDS, *other_units)
-    if corpus.vocabulary_from == "private-selection" and corpus.vocabulary_cost is None:
+    if vocabulary.origin == "private-selection" and vocabulary.cost is None:
         return ("the vocabulary was selected privately, and what that cost is not part of these numbers",)
     return other_units
 
 
 def _other_units(corpus: Corpus, given: Any) -> tuple[str, ...]:
     """The condition that [same-unit] needs if the words were not selected on the units of this fit."""
-    cost = corpus.vocabulary_cost
-    if not isinstance(cost, VocabularyCost):
+    cost = corpus.vocabulary.cost
+    if cost is None:
         return ()
     groups = check_groups(given, corpus)
     if cost.units == digest_of_units(corpus.n_documents, groups):
@@ -103,11 +84,7 @@ def _other_units(corpus: Corpus, given: Any) -> tuple[str, ...]:
 
 def check_groups(given: Any, corpus: Corpus) -> IntArray | None:
     """A number for the user of each document, or None."""
-    ids = checked_ids(given, corpus)
-    if ids is None:
-        return None
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(one, len(numbers)) for one in ids.tolist()], np.int64)
+    return corpus.users if given is None else numbered(checked_ids(given, corpus))
 
 
 def checked_ids(given: Any, corpus: Corpus) -> AnyArray | None:

@@ -26,19 +26,19 @@ def finishing(step: str, *, wanted: bool = True) -> Iterator[Callable[[], bool]]
     own is installed it stays: then, and if it is not ``wanted``, nothing changes.
     """
     global _active
-    before, asked = signal.getsignal(signal.SIGINT), False
+    earlier, asked = signal.getsignal(signal.SIGINT), False
     in_main = threading.current_thread() is threading.main_thread()
     if wanted and in_main and _active is not None:
         yield _active
         return
-    if not (wanted and in_main and before is signal.default_int_handler):
+    if not (wanted and in_main and earlier is signal.default_int_handler):
         yield lambda: False
         return
 
     def first(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         asked = True
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, earlier)
         print(f"\nstopping after this {step}; Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
     signal.signal(signal.SIGINT, first)
@@ -47,4 +47,4 @@ def finishing(step: str, *, wanted: bool = True) -> Iterator[Callable[[], bool]]
         yield _active
     finally:
         _active = None
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, earlier)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from dataclasses import replace
 from typing import Any
 
 from discreet._errors import DiscreetError
-from discreet.privacy.events import Entry, Event
+from discreet.privacy.events import Entry
 from discreet.privacy.ledger import Ledger, Reservation, new_run
 from discreet.training.checkpoint import Checkpoint
 
@@ -15,35 +15,39 @@ from discreet.training.checkpoint import Checkpoint
 class Payment:
     """The ledger is charged for the whole plan at once, or stage by stage where there is a checkpoint.
 
-    ``before`` is released ahead of the first round. ``owed`` was released elsewhere and is charged here too. ``method``
-    names the model in a budget file.
+    ``rounds`` are the entries of ``n_rounds`` releases in order, or of one more: the last round is then paid together
+    with a release after it. ``draws`` are those of as many draws without noise, if rounds have them. ``preliminary`` is
+    released ahead of the first round. ``owed`` was released elsewhere and is charged here too. ``method`` names the
+    model in a budget file. Releases are drawn from ``reservation``, draws from ``draw_reservation``: they alternate,
+    and noise is numbered by releases alone.
     """
 
     def __init__(
         self,
         ledger: Ledger,
-        before: Sequence[Entry],
-        rounds: Sequence[Event],
+        n_rounds: int,
+        rounds: Sequence[Entry],
         *,
+        draws: Sequence[Entry] = (),
+        preliminary: Sequence[Entry] = (),
         owed: Sequence[Entry] = (),
         checkpoint: Checkpoint | None = None,
         every: int = 1,
-        label: str = "",
         method: str | None = None,
     ) -> None:
-        self._ledger, self._rounds, self._checkpoint, self._every = ledger, rounds, checkpoint, every
-        self._label, self._method = label, method
+        self._ledger, self._n_rounds, self._rounds, self._draws = ledger, n_rounds, rounds, draws
+        self._checkpoint, self._every, self._method = checkpoint, every, method
         self._run = new_run() if checkpoint is None else checkpoint.id
-        self.reservation = Reservation(())
+        self.reservation, self.draw_reservation = Reservation(()), Reservation(())
         if checkpoint is None:
-            self.done, self._paid = 0, len(rounds)
-            self._charge((*before, *self._entries(0, len(rounds)), *owed))
+            self.done, self._paid = 0, n_rounds
+            self._charge(0, n_rounds, preliminary, owed)
             return
         self.done = int(checkpoint.state.get("round", 0))
         self._paid = int(checkpoint.state["paid"]) if checkpoint.untouched else self.done
-        first = () if self.done else tuple(before)
+        first = () if self.done else tuple(preliminary)
         owed = () if checkpoint.spent else tuple(owed)
-        ahead = (*owed, *first, *(self._entries(self._paid, len(rounds)) if self._paid < len(rounds) else ()))
+        ahead = (*owed, *first, *(self._entries(self._paid, n_rounds) if self._paid < n_rounds else ()))
         try:
             if ahead:
                 ledger.would_take(ahead)  # rather now than half-way
@@ -53,7 +57,7 @@ class Payment:
             raise
         if checkpoint.untouched:  # [unused] paid for before a stop that was asked for, and not drawn since
             checkpoint.begin_again()
-            self._take(self._entries(self.done, self._paid))
+            self._take(self.done, self._paid)
             return
         if owed:
             ledger.reserve(owed, run=self._run, method=method)
@@ -78,30 +82,42 @@ class Payment:
 
     def settle(self) -> None:
         """After the last round: one that ended early is charged for all, since whether it would was open."""
-        if self._paid < len(self._rounds):
+        if self._paid < self._n_rounds:
             assert self._checkpoint is not None
-            rest = self._entries(self._paid, len(self._rounds))
-            self._charge(rest)
-            self._checkpoint.note(rest)
-            self._paid = len(self._rounds)
+            self._checkpoint.note(self._charge(self._paid, self._n_rounds))
+            self._paid = self._n_rounds
 
-    def _pay(self, before: tuple[Entry, ...] = ()) -> None:
+    def _pay(self, preliminary: Sequence[Entry] = ()) -> None:
         assert self._checkpoint is not None
-        last = min(self._paid + self._every, len(self._rounds))
-        entries = (*before, *self._entries(self._paid, last))
-        if not entries:  # a run that was lost after its last round
+        last = min(self._paid + self._every, self._n_rounds)
+        if not preliminary and not self._entries(self._paid, last):  # a run that was lost after its last round
             return
-        self._charge(entries)  # [stage] charged, then noted, and only then drawn
-        self._checkpoint.note(entries)
+        charged = self._charge(self._paid, last, preliminary)  # [stage] charged, then noted, and only then drawn
+        self._checkpoint.note(charged)
         self._paid = last
 
-    def _charge(self, entries: tuple[Entry, ...]) -> None:
+    def _charge(
+        self, done: int, last: int, preliminary: Sequence[Entry] = (), owed: Sequence[Entry] = ()
+    ) -> tuple[Entry, ...]:
+        entries = (*preliminary, *self._entries(done, last), *owed)
         self._ledger.reserve(entries, run=self._run, method=self._method)
-        self._take(entries)
+        self._take(done, last, preliminary)
+        return entries
 
-    def _take(self, entries: tuple[Entry, ...]) -> None:
+    def _take(self, done: int, last: int, preliminary: Sequence[Entry] = ()) -> None:
         """What was charged may be drawn."""
-        self.reservation.add(Reservation(entries))
+        self.reservation.add(Reservation((*preliminary, *self._part(self._rounds, done, last))))
+        self.draw_reservation.add(Reservation(self._part(self._draws, done, last)))
 
-    def _entries(self, first: int, last: int) -> tuple[Entry, ...]:
-        return tuple(Entry(event, len(list(same)), self._label) for event, same in groupby(self._rounds[first:last]))
+    def _entries(self, done: int, last: int) -> tuple[Entry, ...]:
+        return *self._part(self._rounds, done, last), *self._part(self._draws, done, last)
+
+    def _part(self, entries: Sequence[Entry], done: int, last: int) -> tuple[Entry, ...]:
+        """What rounds ``done`` + 1 to ``last`` take of entries in order; the last of all takes the rest."""
+        found, start = [], 0
+        for entry in entries:
+            end = entry.count if last == self._n_rounds else min(last - start, entry.count)
+            if (count := end - max(done - start, 0)) > 0:
+                found.append(replace(entry, count=count))
+            start += entry.count
+        return tuple(found)

@@ -1,51 +1,70 @@
-"""A private fit of whole documents or people: whose data, who pays, which key, what to go on from, what was earned.
+"""What every private fit has in common, in order: checks, ledger, key, checkpoint, payment, guarantee.
 
-`PrivateLDA`, `SubsampledLDA`, `VariationalLDA` and `SpectralLDA` differ in what they release. Everything around it is
-the same and stands here, in the order in which it happens: refuse what would leak; open the ledger and the key; find
-the checkpoint of a run that was interrupted; pay, before noise is drawn; and in the end say what was spent.
+Models differ in what they release. What protects which unit, against whom, and from which change of the documents is
+said once, when a `PrivateFit` is made.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
-from discreet._errors import DiscreetError
+from discreet._errors import DiscreetError, InputError, counted
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.evaluation.usefulness import Setting, Usefulness, foreseen
-from discreet.privacy.events import Entry, Event
-from discreet.privacy.guarantee import Unit
-from discreet.privacy.ledger import Reservation, new_run
+from discreet.privacy.events import Entry
+from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
+from discreet.privacy.ledger import Budget, Ledger, Reservation, new_run
+from discreet.training import self_test
 from discreet.training.checkpoint import Checkpoint, open_checkpoint, reopened
-from discreet.training.inputs import check_groups, check_vocabulary, vocabulary_cost
-from discreet.training.own_ledger import OwnLedger
+from discreet.training.inputs import NOTHING, check_groups, check_vocabulary, vocabulary_cost
+from discreet.training.own_ledger import OwnLedger, refuse_in_a_search
 from discreet.training.payment import Payment
-from discreet.training.promise import open_ledger, proven
 
 
-class UnitFit:
-    """One fit of ``model``. ``groups`` are numbers, or None where documents are the units."""
+class PrivateFit:
+    """One fit of ``model`` that protects one ``unit`` whose data are added or removed, or replaced (``relation``).
 
-    def __init__(self, model: Any, corpus: Corpus, groups: Any) -> None:
-        self._model, self._corpus = model, corpus
-        self._assumptions = check_vocabulary(corpus, groups)
-        self.groups = check_groups(groups, corpus)
-        self.unit = Unit.DOCUMENT if self.groups is None else Unit.USER
-        self.ledger = open_ledger(model, self.unit)
-        self._words = vocabulary_cost(corpus, self.unit)
+    ``observer`` is who the guarantee holds against. Without ``unit``, the unit is the user where there are ``groups``
+    (by default the corpus's own), and the document where there are none. ``selects_words``: the fit selects its words
+    itself, so that there are none to check.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        corpus: Corpus,
+        *,
+        unit: Unit | None = None,
+        relation: Relation = Relation.ADD_REMOVE,
+        observer: Observer = Observer.STATISTICS,
+        groups: Any = None,
+        selects_words: bool = False,
+    ) -> None:
+        self._model, self._corpus, self._observer = model, corpus, observer
+        self._conditions = () if selects_words else check_vocabulary(corpus, groups)
+        self.groups = check_groups(groups, corpus) if unit in (None, Unit.USER) else None
+        self.unit = unit or (Unit.DOCUMENT if self.groups is None else Unit.USER)
+        self._vocabulary = NOTHING if selects_words else vocabulary_cost(corpus, self.unit)
+        if self._vocabulary.entries and self._vocabulary.ledger.relation != relation:
+            raise InputError(
+                f"the words were selected privately for adding or removing a {self.unit}, but this fit protects "
+                "against replacing one: their costs cannot be added. Use public words."
+            )
+        shared = self._vocabulary.same_run
+        self.ledger = self._vocabulary.ledger if shared else open_ledger(model, self.unit, relation)
         self.key = Key.open(model.random_state)
         self._checkpoint: Checkpoint | None = None
         self._foreseen = ""
 
     @property
-    def before(self) -> tuple[Entry, ...]:
+    def vocabulary_entries(self) -> tuple[Entry, ...]:
         """What the words have cost: part of the same budget."""
-        return self._words.entries
+        return self._vocabulary.entries
 
     @property
     def saved(self) -> Mapping[str, AnyArray]:
@@ -59,7 +78,7 @@ class UnitFit:
             epsilon=float(self._model.epsilon),
             n_units=getattr(self._model, "n_units", None),
             users=self.unit is Unit.USER,
-            selected=self._corpus.vocabulary_from == "private-selection",
+            selected=self._corpus.vocabulary.origin == "private-selection",
         )
 
     def resume(self, plan: Sequence[Entry], **facts: Any) -> None:
@@ -68,50 +87,123 @@ class UnitFit:
         if self._checkpoint is not None and self._checkpoint.spent:
             self.key = self.key.renewed(len(self._checkpoint.charges))
             self.ledger = reopened(self.ledger, self._checkpoint)
-        else:
+        elif self.unit in (Unit.DOCUMENT, Unit.USER):
             self._foresee(plan)
 
-    def pay(self, before: Sequence[Entry], rounds: Sequence[Event], label: str) -> Payment:
+    def pay(
+        self,
+        n_rounds: int,
+        rounds: Sequence[Entry],
+        *,
+        draws: Sequence[Entry] = (),
+        preliminary: Sequence[Entry] = (),
+    ) -> Payment:
         """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
         return Payment(
             self.ledger,
-            before,
+            n_rounds,
             rounds,
-            owed=self._words.owed(self.ledger),
+            draws=draws,
+            preliminary=preliminary,
+            owed=self._vocabulary.owed(self.ledger),
             checkpoint=self._checkpoint,
             every=self._model.checkpoint_every,
-            label=label,
             method=type(self._model).__name__,
         )
 
-    def reserve(self, plan: Sequence[Entry]) -> Reservation:
+    def reserve(self, plan: Sequence[Entry], *, run: str | None = None) -> Reservation:
         """All at once, for a fit that cannot be resumed."""
-        entries = (*plan, *self._words.owed(self.ledger))
-        return self.ledger.reserve(entries, run=new_run(), method=type(self._model).__name__)
+        entries = (*plan, *self._vocabulary.owed(self.ledger))
+        return self.ledger.reserve(entries, run=run or new_run(), method=type(self._model).__name__)
 
-    def end(self, plan: Sequence[Entry], epsilon: float, *assumptions: str) -> None:
-        """Hand the ledger, this fit's part of it and the guarantee to the model; then the checkpoint may go."""
-        assumed, spent = (*self._assumptions, *assumptions), (*self._words.entries, *plan)
+    def end(
+        self,
+        plan: Sequence[Entry],
+        epsilon: float,
+        *conditions: str,
+        remarks: Callable[[Sequence[Entry]], tuple[str, ...]] = lambda spent: (),
+    ) -> None:
+        """Hand the ledger, this fit's part of it and the guarantee to the model; then the checkpoint may go.
+
+        ``remarks`` are what the guarantee says besides its conditions, of everything that was spent.
+        """
+        conditions, spent = (*self._conditions, *conditions), (*self._vocabulary.entries, *plan)
         if self._checkpoint is not None:
-            here = set(self._words.entries) <= set(self._checkpoint.spent)  # the words were charged in this run too
-            elsewhere, planned = ((), spent) if here else (self._words.entries, plan)
+            here = set(self._vocabulary.entries) <= set(
+                self._checkpoint.spent
+            )  # the words were charged in this run too
+            elsewhere, planned = ((), spent) if here else (self._vocabulary.entries, plan)
             epsilon, more = self._checkpoint.account(planned, elsewhere, float(self._model.delta), self.ledger)
-            assumed, spent = (*assumed, *more), (*elsewhere, *self._checkpoint.spent)
-        key = replace(self.key, seeded=self.key.seeded or self._words.seeded)
+            conditions, spent = (*conditions, *more), (*elsewhere, *self._checkpoint.spent)
         if isinstance(self.ledger, OwnLedger):
-            self.ledger.include(self._words.ledger)
+            self.ledger.include(self._vocabulary.ledger)
         self._model.ledger_, self._model._spent = self.ledger, spent
-        self._model.guarantee_ = proven(self._model, epsilon, self.unit, key, assumed)
+        self._model.guarantee_ = self._guarantee(epsilon, conditions, lambda: remarks(spent))
         if self._checkpoint is not None:
             self._checkpoint.done()
         found: Usefulness | None = getattr(self._model, "usefulness_", None)
         if found is not None and not found.useful and not self._foreseen:
             warnings.warn(f"these {found.summary()}", stacklevel=3)
 
+    def _guarantee(
+        self, epsilon: float, conditions: tuple[str, ...], remarks: Callable[[], tuple[str, ...]]
+    ) -> Guarantee:
+        """What was proved, if compiled code still passes its self-test. With a seed it is none."""
+        self_test.check(self._model._self_tests)
+        if self.key.seeded or self._vocabulary.seeded:
+            return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {self.unit}")
+        return Guarantee(
+            epsilon=epsilon,
+            delta=float(self._model.delta),
+            unit=self.unit,
+            observer=self._observer,
+            relation=self.ledger.relation,
+            basis=Basis.PROVEN,
+            reasons=(*conditions, *remarks()),
+        )
+
     def _foresee(self, plan: Sequence[Entry]) -> None:
         """Say before anything is charged what can be known then, unless the budget will refuse the fit anyway."""
         with suppress(DiscreetError):
-            self.ledger.would_take((*plan, *self._words.owed(self.ledger)))
+            self.ledger.would_take((*plan, *self._vocabulary.owed(self.ledger)))
             self._foreseen = foreseen(self._corpus.n_words, int(self._model.n_topics), self.setting)
         if self._foreseen:
             warnings.warn(f"these {self._foreseen}", stacklevel=4)
+
+
+def open_ledger(model: Any, unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Ledger:
+    """The ledger given, which must count the same thing, or one for this fit alone.
+
+    Every private fit passes here first: compiled code that fails its self-test is never charged for.
+    """
+    self_test.check(model._self_tests)
+    if model.ledger is None:
+        # without an epsilon the noise is given instead, and a ledger of its own sets no limit
+        budget = None if model.epsilon is None else Budget(float(model.epsilon), float(model.delta))
+        if model.random_state is not None:  # it promises nothing, so there is nothing to add up
+            return Ledger(budget, unit=unit, relation=relation)
+        refuse_in_a_search(model)
+        return OwnLedger(budget, unit=unit, relation=relation)
+    ledger: Ledger = model.ledger
+    if (ledger.unit, ledger.relation) != (unit, relation):
+        users = ", or give groups= for users" if unit is Unit.DOCUMENT and relation is Relation.ADD_REMOVE else ""
+        raise InputError(
+            f"this fit protects one {unit} ({relation}), but the ledger counts per {ledger.unit} "
+            f"({ledger.relation}). Use a ledger of unit '{unit}' and relation '{relation}'{users}."
+        )
+    return ledger
+
+
+def units_in_words(n_units: float, *, public: bool) -> str:
+    """For warnings, which are read beside the guarantee: a number that holds noise is called one."""
+    return counted(n_units, "unit") if public else f"about {counted(n_units, 'unit')} (a noisy count)"
+
+
+def warn_of_delta(delta: float, n_units: float, units: str, stacklevel: int) -> None:
+    """A sentence where the promise holds but says little; ``units`` in words, ``stacklevel`` as the caller's own."""
+    if delta * n_units >= 1:
+        warnings.warn(
+            f"delta={delta:g} is not below one over the number of units, with {units}: it would permit publishing one "
+            "unit outright. Choose a much smaller delta.",
+            stacklevel=stacklevel + 1,
+        )

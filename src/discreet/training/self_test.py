@@ -18,6 +18,7 @@ from discreet._errors import SelfTestFailed
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.vocabulary import Vocabulary
 from discreet.engines import open_kept_units, open_moments, open_sweeps, open_units, open_variational_units
 from discreet.kernels.cache import FOLDER
 
@@ -58,7 +59,7 @@ KEY = Key(np.arange(8, dtype=np.uint32), seeded=True)
 def _corpus(words: AnyArray, *ends: int) -> Corpus:
     """Documents that end at ``ends``."""
     names = tuple(str(word) for word in range(int(words.max()) + 1))
-    return Corpus(words.astype(np.int32), np.array([0, *ends]), names, vocabulary_from="public")
+    return Corpus(words.astype(np.int32), np.array([0, *ends]), Vocabulary(names, "public"))
 
 
 MANY = 1100

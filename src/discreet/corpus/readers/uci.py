@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 from discreet._errors import DataNotFound, InputError
 from discreet._types import Int32Array, IntArray
-from discreet.corpus.corpus import Corpus, Provenance
+from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike, existing, line_blocks, shown, text_lines
+from discreet.corpus.vocabulary import Origin, Vocabulary
 
 _LIMIT = 2**31 - 1
 _NEXT = "Each line after the header is 'document word count', with ids from 1."
@@ -22,12 +23,12 @@ def read_uci(
     docword: PathLike,
     vocab: PathLike | None = None,
     *,
-    vocabulary_from: Provenance = "unknown",
+    origin: Origin = "unknown",
     max_tokens: int | None = None,
 ) -> Corpus:
     """Read ``docword.*.txt``, plain, .gz or .bz2, with its vocabulary file (by default the ``vocab`` file beside it).
 
-    The file does not say where its words come from, so ``vocabulary_from`` is ``unknown`` unless you know better.
+    The file does not say where its words come from, so their ``origin`` is ``unknown`` unless you know better.
     ``max_tokens`` as in ``Corpus.from_counts``.
     """
     path = existing(docword)
@@ -61,7 +62,7 @@ def read_uci(
             "Is the file complete?"
         )
     counts = sp.csr_matrix((triples[:, 2], (triples[:, 0] - 1, triples[:, 1] - 1)), shape=(n_documents, n_words))
-    return Corpus.from_counts(counts, names, vocabulary_from=vocabulary_from, max_tokens=max_tokens)
+    return Corpus.from_counts(counts, Vocabulary(names, origin), max_tokens=max_tokens)
 
 
 def vocab_beside(docword: Path) -> Path:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from discreet._types import FloatArray
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Vocabulary
 from discreet.experiments.data import Split, completion_and_npmi, held_out, unigram
 from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
@@ -69,7 +69,7 @@ def _selected_cell(setting: Setting, seed: int) -> Iterator[Point]:
     whole = held_out(setting["dataset"], None, setting["n_documents"])
     model = quietly(fit_text, private_model(setting, seed), whole.train, max_words=setting["n_words"])
     words = model.release().vocabulary
-    split = Split(*(part.restrict(words, vocabulary_from="public") for part in whole))
+    split = Split(*(part.restrict(Vocabulary(words, "public")) for part in whole))
     found = {"n_found": len(words), "coverage": split.test.n_tokens / whole.test.n_tokens}
     yield {"method": UNIGRAM, **completion_and_npmi(unigram(split.train), split)}
     yield {"method": PLAIN, **completion_and_npmi(plain_topics(setting, split.train, seed), split)}

@@ -1,4 +1,4 @@
-"""How far each topic draw of a frozen sweep can move when tokens leave the topic totals (paper 001, Algorithm 1)."""
+"""How far each topic draw of a frozen sweep can move when tokens leave the topic totals (Zhao 2019, Algorithm 1)."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def mixture_of_tokens(
     max_steps: Int,
     theta: FloatArray,
 ) -> None:
-    """θ of one document given its tokens. ``place`` is room for one number a word, -1 before and after."""
+    """θ of one document given its tokens. ``place`` is room for one number per word, -1 before and after."""
     n_topics = word_topics.shape[1]
     n_distinct = 0
     for word in tokens:

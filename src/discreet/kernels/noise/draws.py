@@ -1,4 +1,4 @@
-"""Integer noise from a table: discrete Laplace and discrete Gaussian in a few nanoseconds a value, exactly.
+"""Integer noise from a table: discrete Laplace and discrete Gaussian in a few nanoseconds per value, exactly.
 
 Cell c reads the stream of ``(key, purpose, release, c // CELLS)``. With i = c % CELLS, its 64 first bits are the words
 2i and 2i + 1; 256 further words of its own lie behind the first bits of all cells of the block. So a value depends on

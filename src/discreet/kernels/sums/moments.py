@@ -203,7 +203,7 @@ def add_moments(
 ) -> None:
     """Add w·M₁ and w·M₂ of units ``first`` to ``last - 1`` in whole steps of two grids; write down each w.
 
-    One w a unit serves both (and the third moment later): the largest up to 1 with ‖w·M₁‖ ≤ ``clip_one`` and ‖w·M₂‖ ≤
+    One w per unit serves both (and the third moment later): the largest up to 1 with ‖w·M₁‖ ≤ ``clip_one`` and ‖w·M₂‖ ≤
     ``clip_two``, both in steps; ``steps_one`` and ``steps_two`` are the steps that make 1. What is added is what was
     checked as integers; a unit that fails the check a few times, or is not finite, adds nothing and has w = 0.
     """

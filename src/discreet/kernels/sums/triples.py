@@ -40,7 +40,7 @@ def fill_triples(
     nothing = splat(np.float32(0))
     for place in range(0, mask.shape[0], LANES):
         store(triples, place, nothing)
-    mean, square, factors = 0, width, width + width * width  # places in scratch: a, Q, and one factor a word
+    mean, square, factors = 0, width, width + width * width  # places in scratch: a, Q, and one factor per word
     for n in range(first, last):
         start, m = offsets[n], offsets[n + 1] - offsets[n]
         length = 0.0

@@ -1,7 +1,8 @@
 """The papers' own sweep: collapsed Gibbs sampling in which every draw moves the counts that the next one reads.
 
-Griffiths and Steyvers (2004), Eq. 5, as papers 000, 001 and 002 use it. Only the ``as_published`` forms run it: a draw
-depends on all tokens drawn before it in every document, so that nothing is proved about it and one thread must do it.
+Griffiths and Steyvers (2004), Eq. 5, as Zhao 2019, Zhao 2021 and Huang and Chen 2021 use it. Only the ``as_published``
+forms run it: a draw depends on all tokens drawn before it in every document, so that nothing is proved about it and one
+thread must do it.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ def sweep_sequential(
 
     and enters those of the new one. ``word_topic`` (flat, word × topic), ``topic_totals`` and ``doc_topic`` (document ×
     topic) hold n[w, k], n[k] and n[d, k] with the token's own count inside; each is moved by exactly ±1, and the clip
-    touches a copy only (000, Algorithm 1, lines 12 and 15). They need not be whole numbers, nor agree with each other:
-    noise may have been added. **A count below zero is read as zero**, each of the three by itself, so that no noise can
-    make a chance negative. The papers do not say what they do there.
+    touches a copy only (Zhao 2021, Algorithm 1, lines 12 and 15). They need not be whole numbers, nor agree with each
+    other: noise may have been added. **A count below zero is read as zero**, each of the three by itself, so that no
+    noise can make a chance negative. The papers do not say what they do there.
 
     Tokens that are not visited keep their topics and stay in the counts. Chances and their sums are float64. A draw
     takes 53 bits: the 32-bit draws 2i and 2i + 1 of (key, purpose, sweep, document), i being the token's place in its

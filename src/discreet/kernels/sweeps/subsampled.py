@@ -1,4 +1,4 @@
-"""SUB-LDA's token loop as published (paper 002, Algorithm 1): noise goes into the counts at every visited token."""
+"""The token loop of SUB-LDA (Huang and Chen 2021, Algorithm 1): each visited token adds noise to the counts."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from numbers import Real
 from typing import Annotated, Any, Self
 
@@ -17,26 +18,18 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
 from discreet.engines.interface import SweepEngine
 from discreet.kernels.sums.counts import topic_totals
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, AtLeastOne, Epsilon, Prior, Sweeps, Topics
 from discreet.models.estimator import Paying, Resumable, Running, estimator
-from discreet.models.hybrid.plan import (
-    LARGEST_INHERENT,
-    SELF_TESTS,
-    HybridPayment,
-    HybridPlan,
-    clip_for,
-    guarantee_of,
-)
+from discreet.models.hybrid.plan import LARGEST_INHERENT, SELF_TESTS, HybridPlan, clip_for
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import Observer, Relation, Unit
 from discreet.privacy.ledger import Budget
-from discreet.training.checkpoint import open_checkpoint, reopened
-from discreet.training.inputs import check_vocabulary, vocabulary_cost
 from discreet.training.loop import Measures, run_sweeps
-from discreet.training.promise import open_ledger
+from discreet.training.payment import Payment
+from discreet.training.private_fit import PrivateFit
 
 LONGEST = 2**17
 """Tokens of one document: beyond this the secret order would not be uniform enough for what is charged."""
@@ -52,7 +45,7 @@ MISSING = (
 
 @estimator
 class HybridLDA(Running, Resumable, Paying, TopicModel):
-    """HDP-LDA (paper 000, Algorithm 1) in a form that can be proved: Theorem B of ``docs/guarantees.md``.
+    """HDP-LDA (Zhao 2021, Algorithm 1) in a form that can be proved: Theorem B of ``docs/guarantees.md``.
 
     Protects **one word**: neighbours differ by one token, replaced by another word of the vocabulary, in documents of
     the same lengths. The observer sees everything: each noisy table and the topic of each token after each sweep. In
@@ -141,18 +134,12 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
             n_sweeps=int(self.n_sweeps),
         )
         corpus = self._read(X, reset=True)
-        assumptions = check_vocabulary(corpus)
-        vocabulary_cost(corpus, Unit.WORD)  # refuses words whose selection was charged per document or user
         _check_lengths(corpus)
-        ledger = open_ledger(self, Unit.WORD, Relation.REPLACE)
-        key = Key.open(self.random_state)
-        checkpoint = open_checkpoint(self, corpus, None, plan.entries)
-        if checkpoint is not None and checkpoint.spent:
-            key = key.renewed(len(checkpoint.charges))
-            ledger = reopened(ledger, checkpoint)
-        engine = open_sweeps(corpus, self.n_topics, key, n_threads=self.n_threads)
-        payment = HybridPayment(ledger, plan, checkpoint, self.checkpoint_every)  # [reserve] before noise is drawn
-        training = _Training(self, plan, engine, payment, alpha, {} if checkpoint is None else checkpoint.state)
+        fit = PrivateFit(self, corpus, unit=Unit.WORD, relation=Relation.REPLACE, observer=Observer.TRAJECTORY)
+        fit.resume(plan.entries)
+        engine = open_sweeps(corpus, self.n_topics, fit.key, n_threads=self.n_threads)
+        payment = fit.pay(plan.n_sweeps, [plan.releases], draws=[plan.draws])  # [reserve] before noise is drawn
+        training = _Training(self, plan, engine, payment, alpha, fit.saved)
         self.history_, conditions = run_sweeps(
             range(payment.done + 1, self.n_sweeps + 1),
             training.sweep,
@@ -160,23 +147,15 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
             progress=self.progress,
             pause=payment.pause(training._state),
         )
-        assumptions += conditions
         payment.settle()
         self.components_ = training.topics()
         self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), plan.clip(self.beta)
-        self.ledger_ = ledger
-        spent = None
-        if checkpoint is not None:
-            _, more = checkpoint.account(plan.entries, (), float(self.delta), ledger)
-            assumptions, spent = assumptions + more, checkpoint.spent
-        self._spent = plan.entries if spent is None else spent
-        self.guarantee_ = guarantee_of(plan, float(self.delta), key, assumptions, spent)
-        if checkpoint is not None:
-            checkpoint.done()
+        remarks = partial(plan.remarks, delta=float(self.delta))
+        fit.end(plan.entries, plan.epsilon, *conditions, remarks=remarks)
         return self
 
     def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:
-        """Paper 000, Algorithm 1, on the sequential sampler; its line numbers below."""
+        """Zhao 2021, Algorithm 1, on the sequential sampler; its line numbers below."""
         if self.epsilon is not None or self.epsilon_inherent is None:
             raise InputError(
                 "as published, HDP-LDA is given its parts: epsilon_inherent= and epsilon_laplace= for each sweep (the "
@@ -226,14 +205,14 @@ class _Training:
         model: HybridLDA,
         plan: HybridPlan,
         engine: SweepEngine,
-        payment: HybridPayment,
+        payment: Payment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
     ) -> None:
         self.plan, self.engine, self.payment = plan, engine, payment
         self.alpha, self.beta = alpha, float(model.beta)
         self.n_average = min(int(model.n_average), plan.n_sweeps + 1)
-        self.n_releases = 0
+        self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.last: list[IntArray] = []
         self.clip = plan.clip(self.beta)
         if saved:
@@ -248,14 +227,8 @@ class _Training:
 
     def _release(self) -> IntArray:
         """The exact counts of now with fresh noise, word × topic."""
-        engine = self.engine
-        exact = engine.count().astype(np.int64)  # [exact]
-        self.n_releases += 1
-        number = self.n_releases
-        event = self.plan.laplace
-        noisy = release_sum(
-            exact, event, self.payment.releases, key=engine.key, number=number, n_threads=engine.n_threads
-        )  # [release]
+        exact = self.engine.count().astype(np.int64)  # [exact]
+        noisy = self.releases.release(exact, self.plan.laplace)  # [release]
         self.last = [*self.last, noisy][-self.n_average :]
         return noisy
 
@@ -265,7 +238,7 @@ class _Training:
         table = np.clip(self._release(), 0.0, self.clip)  # [clamp] weights lie in [β, C + β]
         totals = topic_totals(table) + self.engine.n_words * self.beta
         scale = totals.min() / totals  # [divisor] of what was released, and the same for every word
-        self.payment.draws.draw(event=self.plan.draw)  # [paid-draw]
+        self.payment.draw_reservation.draw(event=self.plan.draw)  # [paid-draw]
         # [frozen] each draw reads its own word and no other
         self.engine.sweep_exact(table, self.alpha, number, prior=self.beta, scale=scale)
         return {}

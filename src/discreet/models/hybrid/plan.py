@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from discreet._errors import InputError
-from discreet._random import Key
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import bounded_range, discrete_laplace
 from discreet.privacy.events import BoundedRangeDraw, DiscreteLaplacePair, Entry, PureRelease
-from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
-from discreet.privacy.ledger import Budget, Ledger, Reservation
+from discreet.privacy.ledger import Budget
 from discreet.training import self_test
-from discreet.training.checkpoint import Checkpoint
-from discreet.training.payment import Payment
 
 DRAW_SHARE = 0.9
 """Of ``epsilon``, for the draws by themselves; noise gets what is then left. On KOS more than 0.5 or 0.7 was better."""
@@ -28,7 +24,7 @@ SELF_TESTS = (self_test.laplace_noise, self_test.exact_draws)
 """Of the kernels that the guarantee rests on."""
 
 EXAMPLE = 100
-"""Words of the document whose protection is told beside that of a word."""
+"""Words of the document whose protection is stated beside that of a word."""
 
 
 def inaccuracy(n_topics: int) -> float:
@@ -108,15 +104,24 @@ class HybridPlan:
         inherent = self.draw.eta - 4 * inaccuracy(self.n_topics)
         return float(beta) * math.expm1(inherent / 2)  # [clip-of-range]
 
-    def of_document(self, n_words: int, delta: float, spent: Iterable[Entry] | None = None) -> float:
+    def of_document(self, n_words: int, delta: float, spent: Sequence[Entry]) -> float:
         """ε when so many words are replaced together: as many draws in each sweep, and as much more for a release.
 
-        ``spent``: what was charged, where that is more than the plan.
+        ``spent``: what was charged, which may be more than the plan.
         """
         release = PureRelease(epsilon=n_words * self.laplace.epsilon)  # [document] not pairs: one cell may move far
-        entries = self.entries if spent is None else tuple(spent)
-        n_releases, n_draws = (sum(e.count for e in entries if e.event == kind) for kind in (self.laplace, self.draw))
+        n_releases, n_draws = (sum(e.count for e in spent if e.event == kind) for kind in (self.laplace, self.draw))
         return accounting.epsilon([Entry(release, n_releases), Entry(self.draw, n_draws * n_words)], delta)
+
+    def remarks(self, spent: Sequence[Entry], delta: float) -> tuple[str, ...]:
+        """What Theorem B does not cover, and what it comes to for a whole document."""
+        whole = self.of_document(EXAMPLE, delta, spent)
+        meaning = f"ε = {whole:.4g}" + (", which protects nothing" if whole > 20 else "")
+        return (
+            "documents keep their lengths, and a document added or removed is not covered",
+            "the word put in is one of the vocabulary (another only if unknown words keep a token of their own)",
+            f"for a document of {EXAMPLE} words replaced by another of that length the same argument gives {meaning}",
+        )
 
 
 def _check_scale(noise: DiscreteLaplacePair) -> None:
@@ -127,52 +132,3 @@ def _check_scale(noise: DiscreteLaplacePair) -> None:
             f"noise of epsilon_laplace={noise.epsilon:g} a release cannot be drawn: it must lie between "
             f"{2 / LARGEST_SCALE:.2g} and {2 / SMALLEST_SCALE:g}. Change epsilon, epsilon_inherent or n_sweeps."
         )
-
-
-class HybridPayment(Payment):
-    """Releases and draws alternate, so each is drawn down by itself."""
-
-    def __init__(self, ledger: Ledger, plan: HybridPlan, checkpoint: Checkpoint | None, every: int) -> None:
-        self.plan = plan
-        self.releases, self.draws = Reservation(()), Reservation(())
-        super().__init__(
-            ledger, (), [plan.draw] * plan.n_sweeps, checkpoint=checkpoint, every=every, method="HybridLDA"
-        )
-
-    def _take(self, entries: tuple[Entry, ...]) -> None:
-        for entry in entries:
-            (self.draws if entry.event == self.plan.draw else self.releases).add(Reservation((entry,)))
-
-    def _entries(self, first: int, last: int) -> tuple[Entry, ...]:
-        """A release and a draw for each sweep; with the last sweep comes the last release."""
-        n = last - first
-        releases = n + (last == self.plan.n_sweeps)
-        counts = (self.plan.releases, releases), (self.plan.draws, n)
-        return tuple(replace(entry, count=count) for entry, count in counts if count)
-
-
-def guarantee_of(
-    plan: HybridPlan, delta: float, key: Key, assumptions: tuple[str, ...], spent: Iterable[Entry] | None = None
-) -> Guarantee:
-    """Theorem B, and what it comes to for a whole document; of what was ``spent``, where that is more than the plan."""
-    self_test.check(SELF_TESTS)
-    entries = plan.entries if spent is None else tuple(spent)
-    epsilon = plan.epsilon if spent is None else accounting.epsilon(entries, delta)
-    if key.seeded:
-        return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one word")
-    whole = plan.of_document(EXAMPLE, delta, entries)
-    meaning = f"ε = {whole:.4g}" + (", which protects nothing" if whole > 20 else "")
-    return Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        unit=Unit.WORD,
-        observer=Observer.TRAJECTORY,
-        relation=Relation.REPLACE,
-        basis=Basis.PROVEN,
-        reasons=(
-            *assumptions,
-            "documents keep their lengths, and a document added or removed is not covered",
-            "the word put in is one of the vocabulary (another only if unknown words keep a token of their own)",
-            f"for a document of {EXAMPLE} words replaced by another of that length the same argument gives {meaning}",
-        ),
-    )

@@ -9,13 +9,13 @@ from discreet.engines import open_units
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Topics, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
-from discreet.models.private.plan import Plan
-from discreet.models.private.rounds import Rounds
+from discreet.models.private.plan import PrivatePlan
+from discreet.models.private.rounds import PrivateRounds
 from discreet.models.seeds import check_seeds, seed_table
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.loop import run_sweeps
-from discreet.training.private_fit import UnitFit
+from discreet.training.private_fit import PrivateFit
 
 
 @estimator
@@ -43,7 +43,7 @@ class PrivateLDA(SampledUnits, TopicModel):
     alpha : float or array
         Prior weight of each topic in a document.
     n_units : int, optional
-        The number of units where it is public. By default it is estimated from the histogram, and thereby charged.
+        The number of units, if it is public. By default it is estimated from the histogram, and thereby charged.
     n_rounds, sampling_rate :
         Rounds; each unit's chance to take part in one.
     local_sweeps : int, optional
@@ -65,7 +65,7 @@ class PrivateLDA(SampledUnits, TopicModel):
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint : path, optional
         A folder for the private state of a long fit, saved every ``checkpoint_every`` rounds and removed at the end.
-        Fit again with the same documents and parameters to go on after an interruption. The plan is then charged in
+        Fit again with the same documents and parameters to resume after an interruption. The plan is then charged in
         stages, and a stage that is repeated is charged twice: the guarantee says so.
     n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`. A seeded run promises nothing.
@@ -99,20 +99,20 @@ class PrivateLDA(SampledUnits, TopicModel):
     word_prior: WordPrior = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
-        selected = corpus.vocabulary_from == "private-selection"
+        selected = corpus.vocabulary.origin == "private-selection"
         prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
-        fit = UnitFit(self, corpus, groups)
-        plan = self._plan(corpus.n_words, fit.before)
+        fit = PrivateFit(self, corpus, groups=groups)
+        plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         fit.resume(plan.entries, **({} if prior is None else {"word_prior": prior.tolist()}))
         engine = open_units(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
-        payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before noise is drawn
-        training = Rounds(self, plan, engine, payment, alpha, fit.saved, prior)
+        payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn
+        training = PrivateRounds(self, plan, engine, payment, alpha, fit.saved, prior)
         self.history_, conditions = run_sweeps(
             range(payment.done + 1, self.n_rounds + 1),
             training.round,
@@ -132,6 +132,6 @@ class PrivateLDA(SampledUnits, TopicModel):
         super()._check_parameters()
         check_seeds(self.word_prior, self.n_topics)
 
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
-        """Its releases over so many words; ``before`` is what these have cost."""
-        return Plan.make(self, n_words, before)
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
+        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        return PrivatePlan.make(self, n_words, vocabulary_entries)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from discreet._errors import InputError
+from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.privacy.calibrate import gaussian, on_grid, rising
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
 
+if TYPE_CHECKING:
+    from discreet.models.private.model import PrivateLDA
+    from discreet.models.variational.model import VariationalLDA
+
 SCALE = 16384.0
 """Noise in steps of the grid: the same for every release, so that one table serves all; the grid follows the noise."""
 
-FINEST = 65536.0
-"""The same where the budget is so small that a contribution would be lost between the steps of the usual grid."""
-
 STEPS = 32.0
-"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) asks for a finer grid."""
+"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) needs a finer grid: it would
+be lost between the steps of the usual one."""
 
 SIZES = 64
 """Bins of the histogram of unit sizes: bin b holds norms from 2^(b/4) on, in units of one token."""
@@ -27,70 +30,57 @@ SIZE_SHARE, WORD_SHARE = 0.004, 0.05
 """Of the budget (as precision): for the histogram of unit sizes, and for the frequencies of words."""
 
 
-class Planned(Protocol):
-    """What of a model the plan depends on."""
-
-    n_topics: int
-    epsilon: float
-    delta: float
-    n_units: int | None
-    n_rounds: int
-    sampling_rate: float
-
-
 @dataclass(frozen=True)
-class Plan:
+class PrivatePlan:
     """Everything that is decided before the data are touched: public constants, the noise, and what it costs."""
 
     sizes: DiscreteGaussianRelease
     frequencies: DiscreteGaussianRelease
+    preliminary: tuple[Entry, ...]
+    """Of these two, which are released ahead of the rounds."""
     rounds: tuple[Entry, ...]
     threshold: int
     """A unit takes part when 32 random bits are below this."""
     epsilon: float
 
     @classmethod
-    def make(cls, model: Planned, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
-        """``before``: what the words have cost. It comes out of the same budget."""
+    def make(
+        cls, model: PrivateLDA | VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()
+    ) -> PrivatePlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
+        assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))
         if model.n_units is not None and model.delta >= 1 / model.n_units:
             raise InputError(
-                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: a fit "
-                "could then publish a whole unit. Take a delta far below, such as a thousandth of that."
+                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: it "
+                "would permit publishing one unit outright. Choose a much smaller delta, such as a thousandth of that."
             )
         values = SIZES + n_words * (1 + int(model.n_topics) * int(model.n_rounds))
         # the multiplier if all were spent on one release of them all
         whole = gaussian(budget, cells=values, scale=SCALE).noise
-        sizes = _event(whole / math.sqrt(SIZE_SHARE), SIZES)
-        frequencies = _event(whole / math.sqrt(WORD_SHARE), n_words)
-        alongside = (Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies"))
+        sizes = on_grid(whole / math.sqrt(SIZE_SHARE), SIZES, scale=SCALE, steps=STEPS)
+        frequencies = on_grid(whole / math.sqrt(WORD_SHARE), n_words, scale=SCALE, steps=STEPS)
+        preliminary = Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies")
         if sizes.sensitivity < 1 or frequencies.sensitivity < 1:
             raise InputError(
                 f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
             )
-        threshold = math.ceil(model.sampling_rate * 2**32)
-        for scale in (SCALE, FINEST):
-            found = gaussian(
-                budget,
-                profile=rising(int(model.n_rounds)),
-                sampling_rate=threshold / 2**32,
-                cells=n_words * int(model.n_topics),
-                scale=scale,
-                alongside=(*alongside, *before),
-                label="topic counts",
-            )
-            if min(_sensitivities(found.plan)) >= 4 * STEPS:
-                break
-        return cls(sizes, frequencies, found.plan, threshold, found.epsilon)
-
-    @property
-    def before(self) -> tuple[Entry, ...]:
-        """Released ahead of the rounds."""
-        return Entry(self.sizes, 1, "histogram of unit sizes"), Entry(self.frequencies, 1, "word frequencies")
+        threshold = coin_threshold(model.sampling_rate)
+        found = gaussian(
+            budget,
+            profile=rising(int(model.n_rounds)),
+            sampling_rate=coin_rate(threshold),
+            cells=n_words * int(model.n_topics),
+            scale=SCALE,
+            steps=4 * STEPS,
+            alongside=(*preliminary, *vocabulary_entries),
+            label="topic counts",
+        )
+        return cls(sizes, frequencies, preliminary, found.plan, threshold, found.epsilon)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        return (*self.before, *self.rounds)
+        return (*self.preliminary, *self.rounds)
 
     @property
     def round_events(self) -> list[DiscreteGaussianRelease]:
@@ -99,14 +89,4 @@ class Plan:
 
     @property
     def rate(self) -> float:
-        return self.threshold / 2**32
-
-
-def _event(multiplier: float, cells: int) -> DiscreteGaussianRelease:
-    """Noise of this multiplier on a grid so fine that the clip is many steps."""
-    usual = on_grid(multiplier, cells, scale=SCALE)
-    return usual if usual.sensitivity >= STEPS else on_grid(multiplier, cells, scale=FINEST)
-
-
-def _sensitivities(plan: tuple[Entry, ...]) -> list[float]:
-    return [entry.event.sensitivity for entry in plan if isinstance(entry.event, DiscreteGaussianRelease)]
+        return coin_rate(self.threshold)

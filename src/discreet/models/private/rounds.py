@@ -1,4 +1,4 @@
-"""The rounds of PrivateLDA: local sweeps, one clipped contribution a unit, noise, and what is made of it."""
+"""The rounds of PrivateLDA: local sweeps, one clipped contribution per unit, noise, and what is made of it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet._random import Purpose
-from discreet._types import AnyArray, FloatArray, IntArray
+from discreet._types import AnyArray, FloatArray
 from discreet.engines.interface import UnitEngine
 from discreet.evaluation.usefulness import Setting, judge
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.private import shrink
-from discreet.models.private.plan import SIZES, Plan
+from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.shrink import Average
-from discreet.privacy.events import DiscreteGaussianRelease
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
-from discreet.training.promise import units_in_words, warn_of_delta
+from discreet.training.private_fit import units_in_words, warn_of_delta
 
 if TYPE_CHECKING:
     from discreet.models.private.model import PrivateLDA
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 CLIP = 0.25
 """The clip as a share of the median size of the units: clipping most of them costs less than noise for a longer one."""
 
-SAID = 0.75
-"""λ: the share of a word's released profile that contributions leave out, as it has been said."""
+BACKGROUND_SHARE = 0.75
+"""λ: the share of a word's released profile that contributions leave out, as it is known already."""
 
 EVENNESS, LEAST = 0.6, 0.15
 """A cell's weight falls with the share of its topic in the word, (K·share + LEAST)^-EVENNESS: so the norm of a word is
@@ -62,13 +61,13 @@ _RELEASED = (
 """Fields of a run that a checkpoint keeps beside the averages: functions of what was released."""
 
 
-class Rounds:
+class PrivateRounds:
     """One training run. The engine is private; every other field is a function of what was released."""
 
     def __init__(
         self,
         model: PrivateLDA,
-        plan: Plan,
+        plan: PrivatePlan,
         engine: UnitEngine,
         payment: Payment,
         alpha: FloatArray,
@@ -79,7 +78,7 @@ class Rounds:
         self.word_prior = word_prior
         """Of seed words, topic × word."""
         self.local_sweeps = model.local_sweeps or usual_sweeps(model.n_topics)
-        self.n_releases = 0
+        self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.events = plan.round_events
         if saved:
             self._resume(saved)
@@ -90,10 +89,7 @@ class Rounds:
         model, engine = self.model, self.engine
         self._learn_sizes()
         self._learn_frequencies()
-        # Bits of their own (tokens take those of number 0), never the key itself: whoever guessed the start from what
-        # was released would know a part of the key that the noise hangs on.
-        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start]
-        generator = np.random.Generator(np.random.PCG64(seed.tolist()))
+        generator = engine.key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own: tokens take sweep 0's
         start = generator.exponential(1.0, (engine.n_words, model.n_topics))
         if self.seeds is not None:
             start = (1 - self.seeds.sum(axis=1, keepdims=True)) * start + model.n_topics * self.seeds
@@ -119,24 +115,13 @@ class Rounds:
         for name in ("running", "final"):
             setattr(self, name, Average(saved[f"{name}_value"], saved[f"{name}_variance"]))
 
-    def _release(self, cells: IntArray, event: DiscreteGaussianRelease) -> IntArray:
-        self.n_releases += 1
-        return release_sum(
-            cells,
-            event,
-            self.payment.reservation,
-            key=self.engine.key,
-            number=self.n_releases,
-            n_threads=self.engine.n_threads,
-        )
-
     # --- what must not be read off the data ---------------------------------------------------------------------------
 
     def _learn_sizes(self) -> None:
         """How many units there are, and how large: each unit counts once, in the bin of its norm."""
         event = self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
-        noisy = self._release(self.engine.size_histogram(SIZES) * step, event) / step
+        noisy = self.releases.release(self.engine.size_histogram(SIZES) * step, event) / step
         deviation = event.scale / step
         kept = np.where(noisy > 3 * deviation, noisy, 0.0)  # bins that stand above the noise
         if not kept.sum() > 0:
@@ -150,7 +135,7 @@ class Rounds:
         engine, event = self.engine, self.plan.frequencies
         grid = self.clip / event.sensitivity
         cells = engine.word_counts(np.full(engine.n_words, 1 / grid), event.sensitivity)  # [words]
-        noisy = self._release(cells, event).astype(np.float64) * grid
+        noisy = self.releases.release(cells, event).astype(np.float64) * grid
         deviation = event.scale * grid
         self.frequencies = shrink.frequencies(noisy, deviation)
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
@@ -171,7 +156,7 @@ class Rounds:
         """Sweep, release, average, shrink."""
         self.payment.open_round(number, self._state)
         model, engine, event = self.model, self.engine, self.events[number - 1]
-        background = SAID * shrink.profiles(self.table)
+        background = BACKGROUND_SHARE * shrink.profiles(self.table)
         grid = self.clip / event.sensitivity
         exact = engine.residuals(
             number,
@@ -183,11 +168,11 @@ class Rounds:
             background=background,
             clip=event.sensitivity,  # [clip] what was charged
         )
-        noisy = self._release(exact.ravel(), event).reshape(exact.shape)
+        noisy = self.releases.release(exact.ravel(), event).reshape(exact.shape)
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)
-        size = beyond.sum() / (1 - SAID)  # of a clipped unit, in weighted tokens
+        size = beyond.sum() / (1 - BACKGROUND_SHARE)  # of a clipped unit, in weighted tokens
         self.size = size if math.isnan(self.size) else self.size + max(step, 0.05) * (size - self.size)
         mean = beyond + self.size * self.frequencies[:, None] * background
         self.running.move(mean, variance, step)
@@ -211,9 +196,9 @@ class Rounds:
         """By word and by share of the topic; one factor keeps the usual norm of a contribution where it was."""
         profiles = shrink.profiles(self.table)
         weights = self.word_weights[:, None] * (self.model.n_topics * profiles + LEAST) ** -EVENNESS
-        said = SAID * (2 - SAID)
-        now = (self.frequencies[:, None] * profiles * (1 - said * profiles) * weights**2).sum()
-        usual = (1 - said / 4) * (self.frequencies * self.word_weights**2).sum()
+        known = BACKGROUND_SHARE * (2 - BACKGROUND_SHARE)
+        now = (self.frequencies[:, None] * profiles * (1 - known * profiles) * weights**2).sum()
+        usual = (1 - known / 4) * (self.frequencies * self.word_weights**2).sum()
         return np.asarray(weights * math.sqrt(usual / now))
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from discreet._types import FloatArray
 
 FLOOR = 0.05
-"""No cell falls below this share of its expectation without topics: a zero would be for ever."""
+"""No cell falls below this share of its expectation without topics: a zero would never change again."""
 
 TRUST = 0.8
 """The noise variance that the linear rule reckons with during the rounds, as a share of the true one: sharper topics

@@ -22,14 +22,13 @@ from discreet.models.bounds import Epsilon, Prior, WordPower
 from discreet.models.estimator import Paying, Seeded, estimator
 from discreet.models.spectral.exact import Whitened, exact_moments
 from discreet.models.spectral.moments import smoothed, to_simplex
-from discreet.models.spectral.private import MOST_WORDS, Plan, PrivateMoments, check_words
+from discreet.models.spectral.private import MOST_WORDS, PrivateMoments, SpectralPlan, check_words
 from discreet.models.spectral.published.configurations import Published, check_configuration, fit_configuration
 from discreet.models.spectral.tensor import decompose
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.training import self_test
-from discreet.training.private_fit import UnitFit
-from discreet.training.promise import units_in_words, warn_of_delta
+from discreet.training.private_fit import PrivateFit, units_in_words, warn_of_delta
 
 MOST_TOPICS = 200
 """The whitened third moment has n_topics³ entries."""
@@ -144,7 +143,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     choice_share: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.1
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         split = numbers(self.split, "split")
         if split.shape != (3,) or not ((split >= 1e-3) & (split <= 1e3)).all():
@@ -179,9 +178,9 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         self.guarantee_ = Guarantee.none(EXACT_COUNTS, *seeded)
 
     def _fit_private(self, corpus: Corpus, groups: Any) -> None:
-        fit = UnitFit(self, corpus, groups)
+        fit = PrivateFit(self, corpus, groups=groups)
         check_words(corpus.n_words)
-        plan = self._plan(corpus.n_words, fit.before)
+        plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         engine = open_moments(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
         reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
         training = PrivateMoments(engine, plan, reservation, fit.key)
@@ -192,7 +191,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         if not clear:
             self.components_, self.alpha_ = training.frequencies[None, :], np.array([float(self.alpha0)])
         self.n_topics_ = len(self.alpha_)
-        self._tell(found.n_units, clear)
+        self._warn_of_noise(found.n_units, clear)
         fit.end(plan.entries, plan.epsilon)
 
     def _decompose(self, moments: Whitened, frequencies: FloatArray, least: float = 0.0) -> int:
@@ -213,8 +212,8 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         self.alpha_ = self.alpha0 * found.alpha[kept] / max(float(found.alpha[kept].sum()), 1e-300)
         return int(kept.sum())
 
-    def _tell(self, n_units: float, clear: int, *, public: bool = False) -> None:
-        """Say what the noise has left. All of it is a function of what was released, or of a ``public`` number."""
+    def _warn_of_noise(self, n_units: float, clear: int, *, public: bool = False) -> None:
+        """Of hidden topics, and of delta: functions of what was released, or of a ``public`` number of units."""
         units = units_in_words(n_units, public=public)
         warn_of_delta(self.delta, n_units, units, stacklevel=4)
         if clear < self.n_topics:
@@ -232,6 +231,6 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     def _self_tests(self) -> tuple[self_test.Test, ...]:
         return self_test.gaussian_noise, self_test.moments if self.configuration is None else self_test.cubes
 
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
-        """Its releases over so many words; ``before`` is what these have cost."""
-        return Plan.make(self, n_words, before)
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> SpectralPlan:
+        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        return SpectralPlan.make(self, n_words, vocabulary_entries)

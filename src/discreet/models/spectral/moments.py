@@ -99,5 +99,5 @@ def to_simplex(rows: FloatArray) -> FloatArray:
 
 
 def smoothed(topics: FloatArray, frequencies: FloatArray, share: float) -> FloatArray:
-    """A little of the words' frequencies in every topic: an entry of zero would forbid the word for ever."""
+    """A little of the words' frequencies in every topic: an entry of zero would forbid the word forever."""
     return np.asarray((1 - share) * topics + share * frequencies)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from discreet._random import Key
 from discreet._types import FloatArray, IntArray
 from discreet.engines.interface import MomentEngine
 from discreet.kernels.sums.moments import n_triples
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.spectral.exact import Whitened
 from discreet.models.spectral.moments import Whitening
 from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget, Reservation
+
+if TYPE_CHECKING:
+    from discreet.models.spectral.model import SpectralLDA
 
 MOST_WORDS = 10_000
 """The noisy second moment has a cell for each pair of words."""
@@ -41,17 +44,8 @@ HALF = math.sqrt(2) + math.sqrt(0.5)
 ends at 2σ√d."""
 
 
-class Planned(Protocol):
-    """What of a model the plan depends on."""
-
-    n_topics: int
-    epsilon: float | None
-    delta: float
-    split: tuple[float, float, float]
-
-
 @dataclass(frozen=True)
-class Plan:
+class SpectralPlan:
     """Six releases, decided with their noise before the data are touched."""
 
     frequencies: DiscreteGaussianRelease
@@ -63,13 +57,13 @@ class Plan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: Planned, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
-        """``before``: what the words have cost. It comes out of the same budget."""
+    def make(cls, model: SpectralLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> SpectralPlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
         assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))
         values = n_words * (n_words + 5) // 2 + 3 * BINS + n_triples(int(model.n_topics))
         # the multiplier if all were spent on one release of them all
-        whole = gaussian(budget, cells=values, scale=FINE, alongside=before).noise
+        whole = gaussian(budget, cells=values, scale=FINE, alongside=vocabulary_entries).noise
         left = 1 - sum(SMALL_SHARES.values())
         one, two, _ = (left * share / sum(model.split) for share in model.split)
         cells = {"frequencies": n_words, "norms": 2 * BINS, "sizes": BINS}
@@ -78,7 +72,11 @@ class Plan:
         found["second"] = _event(whole, two, n_words * (n_words + 1) // 2)
         alongside = tuple(Entry(event, 1, name) for name, event in found.items())
         last = gaussian(
-            budget, cells=n_triples(int(model.n_topics)), scale=FINE, alongside=(*alongside, *before), label="third"
+            budget,
+            cells=n_triples(int(model.n_topics)),
+            scale=FINE,
+            alongside=(*alongside, *vocabulary_entries),
+            label="third",
         )
         (entry,) = last.plan
         assert isinstance(entry.event, DiscreteGaussianRelease)
@@ -127,20 +125,9 @@ class Found(NamedTuple):
 class PrivateMoments:
     """One run. The engine is private; every other field is a function of what was released."""
 
-    def __init__(self, engine: MomentEngine, plan: Plan, reservation: Reservation, key: Key) -> None:
-        self.engine, self.plan, self.reservation, self.key = engine, plan, reservation, key
-        self.n_releases = 0
-
-    def _release(self, cells: IntArray, event: DiscreteGaussianRelease) -> IntArray:
-        self.n_releases += 1
-        return release_sum(
-            cells,
-            event,
-            self.reservation,
-            key=self.key,
-            number=self.n_releases,
-            n_threads=self.engine.n_threads,
-        )
+    def __init__(self, engine: MomentEngine, plan: SpectralPlan, reservation: Reservation, key: Key) -> None:
+        self.engine, self.plan = engine, plan
+        self.releases = Releases(reservation, key, engine.n_threads)
 
     def run(self, n_topics: int, alpha0: float, word_power: float, clip: float) -> Found:
         """The six releases, one after the other. ``clip`` is a share of the units' median norm."""
@@ -160,7 +147,8 @@ class PrivateMoments:
     def _word_weights(self, word_power: float) -> FloatArray:
         """g: a word of frequency u gets u^word_power."""
         event = self.plan.frequencies
-        noisy = self._release(self.engine.directions(event.sensitivity), event).astype(np.float64)  # [directions]
+        directions = self.engine.directions(event.sensitivity)  # [directions]
+        noisy = self.releases.release(directions, event).astype(np.float64)
         positive = np.maximum(noisy, event.scale / 2)  # a word without a clear count is taken as rare, not as absent
         self.frequencies = positive / positive.sum()
         return np.asarray((self.frequencies * self.engine.n_words) ** word_power)
@@ -171,7 +159,7 @@ class PrivateMoments:
         step = math.floor(event.sensitivity / math.sqrt(2))  # [norms] a unit is in one bin of each of two histograms
         norms = self.engine.norms(weights)
         cells = np.concatenate([_histogram(norms[:, 0]), _histogram(norms[:, 1])]) * step
-        noisy = self._release(cells, event) / step
+        noisy = self.releases.release(cells, event) / step
         deviation = event.scale / step
         self.n_units = max(float(noisy[:BINS].sum()), 1.0)
         one, two = _median(noisy[:BINS], deviation), _median(noisy[BINS:], deviation)
@@ -186,9 +174,9 @@ class PrivateMoments:
         singles, pairs, unit_weights = self.engine.moments(  # [clips] what was charged
             weights, steps, (one.sensitivity, two.sensitivity)
         )
-        first = self._release(singles, one) / (steps[0] * weights)
+        first = self.releases.release(singles, one) / (steps[0] * weights)
         total = max(float(first.sum()), 1.0)  # [total] Σ w, from what was released
-        noisy = self._release(pairs, two)
+        noisy = self.releases.release(pairs, two)
         second = symmetric(noisy, self.engine.n_words)
         second /= steps[1] * total
         return first / total, second, two.scale / (steps[1] * total), unit_weights, total
@@ -198,7 +186,7 @@ class PrivateMoments:
         k, event = len(whitening.values), self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit is in one bin
         sizes = self.engine.triple_sizes(whitening.table, unit_weights)
-        noisy = self._release(_histogram(sizes) * step, event) / step
+        noisy = self.releases.release(_histogram(sizes) * step, event) / step
         clip = CLIP_THREE * _median(noisy, event.scale / step)
         event = self.plan.third
         steps = event.sensitivity / clip
@@ -206,7 +194,7 @@ class PrivateMoments:
         cells[: n_triples(k)] = self.engine.triples(
             whitening.table, unit_weights, steps, event.sensitivity
         )  # [clip-third]
-        released = self._release(cells, event)  # with fewer topics the other cells hold noise alone
+        released = self.releases.release(cells, event)  # with fewer topics the other cells hold noise alone
         return released[: n_triples(k)] / steps, event.scale / steps
 
 

@@ -1,4 +1,4 @@
-"""SubsampledLDA: paper 002's SUB-LDA, in a form whose amplification by sampling is proved, and as published."""
+"""SubsampledLDA: SUB-LDA (Huang and Chen 2021), with a proof of amplification by sampling, and as published."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from discreet.engines import open_kept_units
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, AtLeastOne, Clip, Epsilon, LocalSweeps, Prior, Sweeps, Topics
 from discreet.models.estimator import SampledUnits, estimator
-from discreet.models.subsampled.rounds import Plan, Rounds
+from discreet.models.subsampled.rounds import SubsampledPlan, SubsampledRounds
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.checkpoint import fingerprint
 from discreet.training.loop import run_sweeps
-from discreet.training.private_fit import UnitFit
+from discreet.training.private_fit import PrivateFit
 
 
 @estimator
@@ -150,7 +150,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         return float(self.boost * self.sampling_rate if self.adaptive else self.sampling_rate)
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, public: Any = None) -> Self:
-        """Train on documents. ``groups``: one user id a document, which makes users the unit; ``y`` is ignored.
+        """Train on documents. ``groups``: one user id per document, which makes users the unit; ``y`` is ignored.
 
         ``public`` are documents that may be read freely, for ``tolerance``.
         """
@@ -166,15 +166,15 @@ class SubsampledLDA(SampledUnits, TopicModel):
 
             fit_as_published(self, corpus, alpha, judged)
             return self
-        fit = UnitFit(self, corpus, groups)
-        plan = self._plan(corpus.n_words, fit.before)
+        fit = PrivateFit(self, corpus, groups=groups)
+        plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         fit.resume(plan.entries, public=None if judged is None else fingerprint(judged, None))
         engine = open_kept_units(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
-        payment = fit.pay((), [plan.event] * int(self.n_rounds), plan.rounds.label)
-        training = Rounds(self, plan, engine, payment, alpha, judged, fit.saved)
+        payment = fit.pay(self.n_rounds, plan.entries)
+        training = SubsampledRounds(self, plan, engine, payment, alpha, judged, fit.saved)
         _, conditions = run_sweeps(
             range(payment.done + 1, self.n_rounds + 1),
             training.round,
@@ -213,6 +213,6 @@ class SubsampledLDA(SampledUnits, TopicModel):
             raise InputError("public has no document with two known words, so no perplexity. Give other documents.")
         return corpus
 
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
-        """Its releases over so many words; ``before`` is what these have cost."""
-        return Plan.make(self, n_words, before)
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> SubsampledPlan:
+        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        return SubsampledPlan.make(self, n_words, vocabulary_entries)

@@ -1,4 +1,4 @@
-"""SUB-LDA as published (paper 002, Algorithm 1), for reproduction. Nothing is proved; the guarantee says why not."""
+"""SUB-LDA as published (Huang and Chen 2021, Algorithm 1). Nothing is proved; the guarantee says why not."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from discreet.evaluation import completion_perplexity
 from discreet.kernels.measures.likelihood import score_mixtures
 from discreet.kernels.sweeps.subsampled import sweep_noisy
 from discreet.mechanisms.noise import sample_discrete_gaussian
+from discreet.mechanisms.sampling import coin_threshold
 from discreet.models.base import check_sizes
 from discreet.models.published import STEPS, SequentialSampler, claimed, refuse_ledger
 from discreet.models.subsampled.rules import Converged, frequent_cells
@@ -34,7 +35,7 @@ WHY_CLAIMED = (
     "the noise hides one token, while the proof adds a whole document",
     "the published Θ, the topics of each document, leaves without noise (it is not kept here)",
 )
-"""What keeps the published ε from a proof, whatever the parameters (docs/guarantees.md)."""
+"""What keeps the published ε from a proof, whatever the parameters (docs/papers.md)."""
 
 
 def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, public: Corpus | None) -> None:
@@ -139,7 +140,7 @@ class _Run(SequentialSampler):
     def batch(self, number: int) -> BoolArray:
         """Poisson sampling of tokens, at rate γ, or by Eq. 10."""
         bits = self.key.bits(Purpose.INCLUSION, number, 0, len(self.words))
-        sampled = bits < np.int64(math.ceil(self.model.largest_rate * 2**32))
+        sampled = bits < np.int64(coin_threshold(self.model.largest_rate))
         if not self.model.adaptive:
             return np.asarray(sampled)
         frequent = frequent_cells(self.word_topic.reshape(self.shape), self.model.frequent_share)

@@ -16,8 +16,9 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import KeptUnitEngine, Threshold
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.usefulness import Setting, judge
-from discreet.mechanisms.release import release_sum
-from discreet.models.private.plan import FINEST, SCALE, STEPS
+from discreet.mechanisms.release import Releases
+from discreet.mechanisms.sampling import coin_rate, coin_threshold
+from discreet.models.private.plan import SCALE, STEPS
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.calibrate import gaussian
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
@@ -33,7 +34,7 @@ STEP = 0.6
 
 
 @dataclass(frozen=True)
-class Plan:
+class SubsampledPlan:
     """Everything that is decided before the data are touched."""
 
     rounds: Entry
@@ -43,22 +44,21 @@ class Plan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: SubsampledLDA, n_words: int, before: tuple[Entry, ...] = ()) -> Plan:
-        """``before``: what the words have cost. It comes out of the same budget."""
-        threshold = math.ceil(model.largest_rate * 2**32)
-        for scale in (SCALE, FINEST):
-            found = gaussian(
-                Budget(float(model.epsilon), float(model.delta)),
-                rounds=int(model.n_rounds),
-                sampling_rate=threshold / 2**32,
-                cells=n_words * int(model.n_topics),
-                scale=scale,
-                alongside=before,
-                label="topic counts",
-            )
-            (event,) = (entry.event for entry in found.plan if isinstance(entry.event, DiscreteGaussianRelease))
-            if event.sensitivity >= 4 * STEPS:
-                break
+    def make(cls, model: SubsampledLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> SubsampledPlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
+        threshold = coin_threshold(model.largest_rate)
+        found = gaussian(
+            Budget(float(model.epsilon), float(model.delta)),
+            rounds=int(model.n_rounds),
+            sampling_rate=coin_rate(threshold),
+            cells=n_words * int(model.n_topics),
+            scale=SCALE,
+            steps=4 * STEPS,
+            alongside=vocabulary_entries,
+            label="topic counts",
+        )
+        event = found.plan[0].event
+        assert isinstance(event, DiscreteGaussianRelease)
         if event.sensitivity < 1:
             raise InputError(
                 f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
@@ -70,13 +70,13 @@ class Plan:
         return (self.rounds,)
 
 
-class Rounds:
+class SubsampledRounds:
     """One training run. The engine is private; every other field is a function of what was released."""
 
     def __init__(
         self,
         model: SubsampledLDA,
-        plan: Plan,
+        plan: SubsampledPlan,
         engine: KeptUnitEngine,
         payment: Payment,
         alpha: FloatArray,
@@ -86,12 +86,12 @@ class Rounds:
         self.model, self.plan, self.engine, self.payment = model, plan, engine, payment
         self.alpha, self.public = alpha, public
         self.grid = model.clip / plan.event.sensitivity
-        self.n_releases = 0
+        self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.perplexities: list[float] = []
         self.counts = np.zeros((engine.n_words, model.n_topics))
         self.variance = 0.0
-        seed = engine.key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
-        start = np.random.Generator(np.random.PCG64(seed.tolist())).gamma(4.0, 0.25, self.counts.shape)
+        generator = engine.key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own, not the key's
+        start = generator.gamma(4.0, 0.25, self.counts.shape)
         self.topics = start / start.sum(axis=0)
         self.converged = False
         self._rule = None if model.tolerance is None else Converged(model.tolerance, model.patience)
@@ -106,7 +106,7 @@ class Rounds:
     def _resume(self, saved: Mapping[str, AnyArray]) -> None:
         self.counts, self.variance, self.topics = saved["counts"], float(saved["variance"]), saved["topics"]
         for perplexity in saved["perplexities"].tolist():
-            self._hear(perplexity)
+            self._add_perplexity(perplexity)
         self.engine.restore(saved)
 
     def round(self, number: int) -> Measures:
@@ -122,16 +122,11 @@ class Rounds:
             word_weights=np.full(engine.n_words, 1 / self.grid),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )
-        self._average(self._release(exact.ravel()).reshape(exact.shape), number)
+        noisy = self.releases.release(exact.ravel(), self.plan.event)
+        self._average(noisy.reshape(exact.shape), number)
         positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
         self.topics = positive / positive.sum(axis=0)
         return self._judge()
-
-    def _release(self, cells: IntArray) -> IntArray:
-        self.n_releases += 1  # of this key: a resumed run has another, and counts anew
-        key, threads = self.engine.key, self.engine.n_threads
-        paid, number = self.payment.reservation, self.n_releases
-        return release_sum(cells, self.plan.event, paid, key=key, number=number, n_threads=threads)
 
     def _average(self, noisy: IntArray, number: int) -> None:
         """A step from the mean so far, and the variance of the noise that is left in it."""
@@ -144,7 +139,7 @@ class Rounds:
         """Who takes part: each unit at the rate of all, or at one of its own below it (Eq. 10)."""
         model, engine, largest = self.model, self.engine, self.plan.threshold
         if not model.adaptive or number == 1:  # before the first release no word is frequent
-            return math.ceil(model.sampling_rate * 2**32) if model.adaptive else largest
+            return coin_threshold(model.sampling_rate) if model.adaptive else largest
         own = engine.shares(frequent_cells(self.counts, model.frequent_share))  # [own] its tokens and the released
         return np.minimum(np.ceil(own * largest), largest).astype(np.int64)  # [rate]
 
@@ -155,10 +150,10 @@ class Rounds:
         perplexity = completion_perplexity(
             self.topics.T, self.public, alpha=self.alpha, n_threads=self.engine.n_threads
         )
-        self._hear(perplexity)
+        self._add_perplexity(perplexity)
         return {"public_perplexity": perplexity}
 
-    def _hear(self, perplexity: float) -> None:
+    def _add_perplexity(self, perplexity: float) -> None:
         self.perplexities.append(perplexity)
         self.converged = self._rule is not None and self._rule(perplexity)
 

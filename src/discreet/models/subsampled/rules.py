@@ -1,4 +1,4 @@
-"""Two rules of paper 002 (SUB-LDA) that are functions of a table and of nothing else."""
+"""Two rules of SUB-LDA (Huang and Chen 2021) that are functions of a table and of nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""VariationalLDA: topics by stochastic variational Bayes, private or plain; the rival of paper 003."""
+"""VariationalLDA: topics by stochastic variational Bayes, private or plain; the rival in DeCarolis et al. 2020."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Prior, Topics, Units, WordPower
 from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.private import shrink
-from discreet.models.private.plan import Plan
+from discreet.models.private.plan import PrivatePlan
 from discreet.models.variational.rounds import (
     ExactRounds,
     PublishedPlan,
@@ -30,7 +30,7 @@ from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.training import self_test
 from discreet.training.loop import run_sweeps
-from discreet.training.private_fit import UnitFit
+from discreet.training.private_fit import PrivateFit
 
 
 @estimator
@@ -82,7 +82,7 @@ class VariationalLDA(SampledUnits, TopicModel):
     alpha : float or array
     beta : float
     n_units : int, optional
-        The number of units where it is public. By default our form estimates it from its histogram of sizes.
+        The number of units, if it is public. By default our form estimates it from its histogram of sizes.
     n_rounds, sampling_rate, local_sweeps :
         Rounds; each unit's chance to take part in one; local steps in a round.
     clip : float, optional
@@ -142,7 +142,7 @@ class VariationalLDA(SampledUnits, TopicModel):
     def paper_settings(cls, **changes: Any) -> Self:
         """The setting of Park et al.'s experiment on 400,000 articles of Wikipedia over 7,702 public words.
 
-        50 topics, α = η = 1/50, one epoch of batches of 20,000, at most 500 tokens a document, clip 0.1 · 500,
+        50 topics, α = η = 1/50, one epoch of batches of 20,000, at most 500 tokens per document, clip 0.1 · 500,
         σ = 1.24, δ = 10⁻⁴, τ₀ = 1024, κ = 0.7 (these two, α and η as in their code). ``changes`` are parameters like
         any other; ``epsilon`` takes the place of σ.
 
@@ -173,7 +173,7 @@ class VariationalLDA(SampledUnits, TopicModel):
         return cls(**{**setting, **changes})
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id a document and makes users the unit; ``y`` is ignored."""
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         self._check_together()
         alpha = broadcast_alpha(self.alpha, self.n_topics)
@@ -182,19 +182,19 @@ class VariationalLDA(SampledUnits, TopicModel):
         self.alpha_, self.beta_ = alpha, float(self.beta)
         if exact:
             return self._fit_exact(corpus)
-        fit = UnitFit(self, corpus, groups)
+        fit = PrivateFit(self, corpus, groups=groups)
         assumed = () if self.n_units is None else ("n_units is public",)
         if self.as_published:
-            published = PublishedPlan.make(self, corpus.n_words, fit.before)
+            published = PublishedPlan.make(self, corpus.n_words, fit.vocabulary_entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             reservation = fit.reserve((published.rounds,))  # [reserve-published] before any noise
             conditions = self._train(PublishedRounds(self, published, engine, reservation, alpha))
             fit.end((published.rounds,), published.epsilon, *assumed, *conditions)
         else:
-            plan = self._plan(corpus.n_words, fit.before)
+            plan = self._plan(corpus.n_words, fit.vocabulary_entries)
             fit.resume(plan.entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
-            payment = fit.pay(plan.before, plan.round_events, "topic counts")  # [reserve] before any noise
+            payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before any noise
             training = VariationalRounds(self, plan, engine, payment, alpha, fit.saved)
             conditions = self._run(training, payment.done, payment.pause(training._state))
             training.finish(fit.setting)
@@ -264,6 +264,6 @@ class VariationalLDA(SampledUnits, TopicModel):
         used = (self_test.gaussian_noise, self_test.coins, self_test.variational_residuals)
         return used if self.as_published else (*used, self_test.word_counts)
 
-    def _plan(self, n_words: int, before: tuple[Entry, ...]) -> Plan:
-        """Its releases over so many words; ``before`` is what these have cost."""
-        return Plan.make(self, n_words, before)
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
+        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        return PrivatePlan.make(self, n_words, vocabulary_entries)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray
 from discreet.engines.interface import VariationalUnitEngine
-from discreet.mechanisms.release import release_sum
-from discreet.models.private.plan import FINEST, SCALE, STEPS
-from discreet.models.private.rounds import Rounds
+from discreet.mechanisms.release import Releases
+from discreet.mechanisms.sampling import coin_rate, coin_threshold
+from discreet.models.private.plan import SCALE, STEPS
+from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
@@ -44,11 +45,11 @@ def expected_topics(lam: FloatArray) -> FloatArray:
 
 def first_lambda(key: Key, n_words: int, n_topics: int) -> FloatArray:
     """Hoffman's start, Gamma(100, 1/100) in every cell: reads no word."""
-    seed = key.bits(Purpose.FIRST_TOPICS, 1, 0, 8)  # [start] bits of their own, not the key's
-    return np.random.Generator(np.random.PCG64(seed.tolist())).gamma(100.0, 0.01, (n_words, n_topics))
+    generator = key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own, not the key's
+    return generator.gamma(100.0, 0.01, (n_words, n_topics))
 
 
-class VariationalRounds(Rounds):
+class VariationalRounds(PrivateRounds):
     """Our own form. What was released is averaged and shrunk as in PrivateLDA; λ is β and so many counts a unit."""
 
     model: VariationalLDA
@@ -82,12 +83,12 @@ class ExactRounds(_Updates):
 
     def round(self, number: int) -> Measures:
         engine, model = self.engine, self.model
-        threshold = math.ceil(model.sampling_rate * 2**32)
+        threshold = coin_threshold(model.sampling_rate)
         weights = expected_topics(self.lam) * engine.n_words
         sums, n_included = engine.expected(number, threshold, weights, self.alpha, local_sweeps=model.local_sweeps)
         if not n_included:
             return {}
-        step = 1.0 if threshold == 2**32 else step_size(model, number)
+        step = 1.0 if coin_rate(threshold) == 1 else step_size(model, number)
         return self._update(sums * (engine.n_units / n_included), step)
 
 
@@ -102,30 +103,23 @@ class PublishedPlan:
     epsilon: float
 
     @classmethod
-    def make(cls, model: VariationalLDA, n_words: int, before: tuple[Entry, ...] = ()) -> PublishedPlan:
-        """``before``: what the words have cost. It comes out of the same budget."""
-        threshold = math.ceil(model.sampling_rate * 2**32)
-        rate, cells, n_rounds = threshold / 2**32, n_words * int(model.n_topics), int(model.n_rounds)
-        for scale in (SCALE, FINEST):
-            if model.noise_multiplier is not None:
-                rounds = Entry(on_grid(float(model.noise_multiplier), cells, scale=scale, sampling_rate=rate), n_rounds)
-            else:
-                (rounds,) = gaussian(
-                    Budget(float(model.epsilon or math.nan), float(model.delta)),
-                    rounds=n_rounds,
-                    sampling_rate=rate,
-                    cells=cells,
-                    scale=scale,
-                    alongside=before,
-                ).plan
-            assert isinstance(rounds.event, DiscreteGaussianRelease)
-            event = rounds.event
-            if event.sensitivity >= 4 * STEPS:
-                break
+    def make(cls, model: VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> PublishedPlan:
+        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
+        threshold = coin_threshold(model.sampling_rate)
+        cells, n_rounds = n_words * int(model.n_topics), int(model.n_rounds)
+        grid: Any = {"scale": SCALE, "steps": 4 * STEPS, "sampling_rate": coin_rate(threshold)}
+        if model.noise_multiplier is not None:
+            rounds = Entry(on_grid(float(model.noise_multiplier), cells, **grid), n_rounds, "topic counts")
+        else:
+            budget = Budget(float(model.epsilon or math.nan), float(model.delta))
+            (rounds,) = gaussian(
+                budget, rounds=n_rounds, cells=cells, alongside=vocabulary_entries, label="topic counts", **grid
+            ).plan
+        event = rounds.event
+        assert isinstance(event, DiscreteGaussianRelease)
         if event.sensitivity < 1:
             raise InputError("the noise is so large that nothing else would be left. Take a larger epsilon.")
-        rounds = replace(rounds, label="topic counts")
-        epsilon = accounting.epsilon((rounds, *before), float(model.delta))
+        epsilon = accounting.epsilon((rounds, *vocabulary_entries), float(model.delta))
         if epsilon == math.inf:  # before anything is charged
             raise InputError(
                 f"at delta={model.delta:g} no epsilon is finite, with what the words have cost. Take a larger delta, "
@@ -146,13 +140,13 @@ class PublishedRounds(_Updates):
         alpha: FloatArray,
     ) -> None:
         super().__init__(model, engine, alpha)
-        self.plan, self.reservation = plan, reservation
+        self.plan, self.releases = plan, Releases(reservation, engine.key, engine.n_threads)
         assert model.clip is not None
         self.grid = model.clip / plan.event.sensitivity
         if model.n_units is not None and model.delta * model.n_units >= 1:
             warnings.warn(
-                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: a fit "
-                "could then publish a whole unit. Take a delta far below.",
+                f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: it "
+                "would permit publishing one unit outright. Choose a much smaller delta.",
                 stacklevel=3,
             )
 
@@ -168,14 +162,7 @@ class PublishedRounds(_Updates):
             background=0.0,
             clip=event.sensitivity,  # [clip] what was charged
         )
-        noisy = release_sum(
-            exact.ravel(),
-            event,
-            self.reservation,
-            key=engine.key,
-            number=number,
-            n_threads=engine.n_threads,
-        )
-        rate = self.plan.threshold / 2**32
+        noisy = self.releases.release(exact.ravel(), event)
+        rate = coin_rate(self.plan.threshold)
         counts = np.maximum(noisy, 0) * (self.grid / rate)  # [divisor] planned, never the batch's size
         return self._update(counts.reshape(self.lam.shape), step_size(self.model, number))

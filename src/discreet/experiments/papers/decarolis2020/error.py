@@ -107,7 +107,7 @@ def _lower_where_mixed(results: Results) -> Iterator[Check]:
 LOWEST, HIGHEST = slice(1), slice(-1, None)
 
 FIGURE_2 = Experiment(
-    paper="spectral",
+    paper="decarolis2020",
     figure="figure2",
     title="Error of the topics against ε: all configurations, variational inference, and ours",
     source=SOURCE,

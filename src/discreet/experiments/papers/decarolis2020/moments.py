@@ -160,7 +160,7 @@ def _gap(moments: str, *, grows: bool) -> Finding:
 
 
 FIGURE_3 = Experiment(
-    paper="spectral",
+    paper="decarolis2020",
     figure="figure3",
     title="Singular values of M̂₂ against α₀, and the gap of T̂ against k",
     source=SOURCE,

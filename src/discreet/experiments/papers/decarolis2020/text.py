@@ -82,7 +82,7 @@ def _improves(results: Results) -> Iterator[Check]:
 ROWS = ("topics", "method")
 
 FIGURE_4 = Experiment(
-    paper="spectral",
+    paper="decarolis2020",
     figure="figure4",
     title="Perplexity on real text against ε: all configurations, variational inference, and ours",
     source=SOURCE,
@@ -141,7 +141,7 @@ FIGURE_4 = Experiment(
         f"and K. Here δ = {DELTA:g}, K = 10 and 30; α₀ = 0.5 for spectral methods, α = 0.1 a topic for the others, "
         "and α = 0.1 when perplexity is measured. Repetitions: 3.",
         "Configurations: `SpectralLDA(configuration=1…4, as_published=True)` with constants of the paper's appendix "
-        "and SpectralLDA's default shares of the budget. Their ε is only claimed (docs/guarantees.md), and for "
+        "and SpectralLDA's default shares of the budget. Their ε is only claimed (docs/papers.md), and for "
         "neighbours that replace a document; ours is for one that is added or removed.",
         "VI of Park et al.: `VariationalLDA.paper_settings()` at this ε and δ, with at most 100 tokens of a document "
         "and a clip of a tenth of that, as theirs. VariationalLDA: our form of it.",

@@ -94,7 +94,7 @@ def _ratio_figure(
 ) -> Experiment:
     rows = ("dataset", "n_topics")
     return Experiment(
-        paper="sub-lda",
+        paper="huang2021",
         figure=figure,
         title=title,
         source=SOURCE,
@@ -222,7 +222,7 @@ def _larger_settles_sooner(results: Results) -> Iterator[Check]:
 
 
 FIGURE_4 = Experiment(
-    paper="sub-lda",
+    paper="huang2021",
     figure="figure4",
     title="Convergence of SUB-LDA, K = 100",
     source=SOURCE,
@@ -295,7 +295,7 @@ def _adaptive_over_uniform(results: Results, name: str) -> Interval:
 
 
 FIGURE_6 = Experiment(
-    paper="sub-lda",
+    paper="huang2021",
     figure="figure6",
     title="Adaptive subsampling, K = 20, γ = 0.1",
     source=SOURCE,

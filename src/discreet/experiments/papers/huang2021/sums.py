@@ -84,7 +84,7 @@ def _peak_plot(x: str, x_label: str, fixed: str, value: float) -> Plot:
 
 
 FIGURE_1 = Experiment(
-    paper="sub-lda",
+    paper="huang2021",
     figure="figure1",
     title="The efficiency–privacy function I(γ) of SUB-LDA",
     source=SOURCE,
@@ -161,7 +161,7 @@ def _more_than_whole(results: Results) -> Iterator[Check]:
 
 
 TABLE_3_EPSILON = Experiment(
-    paper="sub-lda",
+    paper="huang2021",
     figure="table3-epsilon",
     title="SUB-LDA's Table 3: ε_sub, exactly",
     source=SOURCE,

@@ -87,7 +87,7 @@ def each_word_once(corpus: Corpus) -> Corpus:
     """Documents as sets of words."""
     counts = corpus.to_counts()
     counts.data = np.minimum(counts.data, 1)
-    return Corpus.from_counts(counts, corpus.vocabulary, vocabulary_from=corpus.vocabulary_from)
+    return Corpus.from_counts(counts, corpus.vocabulary)
 
 
 def _over(what: str, one: str, other: str, bound: float, *, only: str = "") -> Any:

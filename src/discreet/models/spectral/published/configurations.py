@@ -115,7 +115,7 @@ def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> N
     model.edges_ = (*first, *outcome.edges)
     _warn(outcome.unbounded, outcome.settled)
     reasons = [*_why_claimed(model, moments, outcome.edges), *reasons]
-    if corpus.vocabulary_from == "private-selection":
+    if corpus.vocabulary.origin == "private-selection":
         reasons.append("what the private selection of the words cost is not part of these numbers")
     model.guarantee_ = claimed(
         account.epsilon, Observer.STATISTICS, key, corpus, *reasons, unit=Unit.DOCUMENT, delta=account.delta

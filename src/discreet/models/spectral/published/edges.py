@@ -19,7 +19,7 @@ Every line where this differs from the text:
 
 1. Moments: see ``models/spectral/unbiased.py`` (Lemma 3's coefficient, eq. 7–9).
 2. Where N(0, ∆²τ) is printed, a standard deviation of ∆τ is used, as Proposition 18 has it.
-3. Noise is symmetric, as appendix I.1 and Theorem 35 say: one value a set of indices, mirrored. On M̂₃ it is drawn
+3. Noise is symmetric, as appendix I.1 and Theorem 35 say: one value per set of indices, mirrored. On M̂₃ it is drawn
    through Ŵ (``mirrored.py``), not in d³ cells.
 4. Eq. (64) also holds σ_{k+1}(M̂₂), which Procedure 1 does not release: 0 here, which only adds noise.
 5. Where σ̃_k or γ̃_s comes out as 0 the published noise is infinite: they are held at 1e-9, with a warning.

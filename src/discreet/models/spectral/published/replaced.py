@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet._errors import InputError
-from discreet._random import Key
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.kernels.sums.moments import n_triples
-from discreet.mechanisms.release import release_sum
+from discreet.mechanisms.release import Releases
 from discreet.models.base import numbers
 from discreet.models.spectral.moments import smoothed, to_simplex
 from discreet.models.spectral.private import FINE, check_words, clear_of_noise, symmetric
@@ -34,11 +33,9 @@ from discreet.models.spectral.tensor import decompose, from_unique, unique_place
 from discreet.models.spectral.unbiased import LdaMoments, sensitivities
 from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
-from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
-from discreet.privacy.ledger import Budget, Ledger, new_run
-from discreet.training import self_test
-from discreet.training.inputs import check_vocabulary, vocabulary_cost
-from discreet.training.promise import open_ledger
+from discreet.privacy.guarantee import Relation, Unit
+from discreet.privacy.ledger import Budget
+from discreet.training.private_fit import PrivateFit
 
 if TYPE_CHECKING:
     from discreet.models.spectral.model import SpectralLDA
@@ -107,15 +104,14 @@ def steps_of(event: DiscreteGaussianRelease, sensitivity: float, error: float) -
 class ReplacedMoments:
     """One run: M̂₂, then M̂₃ through what M̂₂'s release says. ``moments`` is private, all else released or public."""
 
-    def __init__(self, moments: LdaMoments, plan: ReplacePlan, ledger: Ledger, key: Key) -> None:
-        self.moments, self.plan, self.key = moments, plan, key
+    def __init__(self, moments: LdaMoments, plan: ReplacePlan, fit: PrivateFit) -> None:
+        self.moments, self.plan = moments, plan
         n = moments.n
         two, three = sensitivities(moments.alpha0)
         self.steps_two = steps_of(plan.second, two / n, 12 * (n + 16) * SMALLEST)  # [computed]
         self.steps_three = steps_of(plan.third, three / n, 500 * (n + moments.n_words + 16) * SMALLEST)
-        self.reservation = ledger.reserve(  # [reserve-replaced] before any noise is drawn
-            plan.entries, run=new_run(), method="SpectralLDA"
-        )
+        reservation = fit.reserve(plan.entries)  # [reserve-replaced] before any noise is drawn
+        self.releases = Releases(reservation, fit.key)
 
     def second(self) -> tuple[FloatArray, float]:
         """M̂₂ with noise, and the deviation of the noise beside its diagonal."""
@@ -123,7 +119,7 @@ class ReplacedMoments:
         high, low = np.tril_indices(d)
         times = np.where(high == low, 1.0, math.sqrt(2)) * self.steps_two
         cells = np.rint(self.moments.second()[high, low] * times).astype(np.int64)  # [whole]
-        noisy = release_sum(cells, self.plan.second, self.reservation, key=self.key, number=1)
+        noisy = self.releases.release(cells, self.plan.second)
         found = symmetric(noisy, d) / (math.sqrt(2) * self.steps_two)
         found[np.diag_indices(d)] *= math.sqrt(2)
         return found, self.plan.second.scale / (math.sqrt(2) * self.steps_two)
@@ -135,24 +131,17 @@ class ReplacedMoments:
         times = np.sqrt(np.array([6.0, 3.0, 1.0])[(i == j).astype(int) + (j == h)]) * self.steps_three
         cells = np.zeros(n_triples(n_topics), np.int64)
         cells[: len(i)] = np.rint(self.moments.third(basis)[i, j, h] * times).astype(np.int64)
-        noisy = release_sum(cells, self.plan.third, self.reservation, key=self.key, number=2)
+        noisy = self.releases.release(cells, self.plan.third)
         return from_unique(noisy[: len(i)] / times, k), self.plan.third.scale / self.steps_three
 
 
 def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
     """Sets what ``fit`` sets."""
-    assumptions = check_vocabulary(corpus)
+    fit = PrivateFit(model, corpus, unit=Unit.DOCUMENT, relation=Relation.REPLACE)
     check_words(corpus.n_words)
-    if vocabulary_cost(corpus, Unit.DOCUMENT).entries:
-        raise InputError(
-            "the words were selected privately for adding or removing a document, but configuration=1 protects against "
-            "replacing one: their costs cannot be added. Use public words, or no configuration."
-        )
-    ledger = open_ledger(model, Unit.DOCUMENT, Relation.REPLACE)
     plan = ReplacePlan.make(model, corpus.n_words)
-    key = Key.open(model.random_state)
     moments = LdaMoments(corpus, model.alpha0, n_threads=model.n_threads)
-    run = ReplacedMoments(moments, plan, ledger, key)
+    run = ReplacedMoments(moments, plan, fit)
     second, deviation = run.second()
     frequencies = np.maximum(second.sum(axis=1) * (model.alpha0 + 1), 1e-3 / corpus.n_words)  # M̂₂·1 = M₁/(α₀+1)
     frequencies /= frequencies.sum()
@@ -172,21 +161,6 @@ def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
     else:
         model.components_, model.alpha_ = frequencies[None, :], np.array([float(model.alpha0)])
     model.eigenvalues_, model.n_topics_ = whitening.values, len(model.alpha_)
-    model._tell(float(moments.n), clear, public=True)
-    model.ledger_, model._spent, model.configuration_ = ledger, plan.entries, 1
-    model.guarantee_ = _guarantee(model, plan.epsilon, key, assumptions)
-
-
-def _guarantee(model: SpectralLDA, epsilon: float, key: Key, assumptions: tuple[str, ...]) -> Guarantee:
-    self_test.check(model._self_tests)
-    if key.seeded:
-        return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {Unit.DOCUMENT}")
-    return Guarantee(
-        epsilon=epsilon,
-        delta=float(model.delta),
-        unit=Unit.DOCUMENT,
-        observer=Observer.STATISTICS,
-        relation=Relation.REPLACE,
-        basis=Basis.PROVEN,
-        reasons=(*assumptions, PUBLIC),
-    )
+    model._warn_of_noise(float(moments.n), clear, public=True)
+    model.configuration_ = 1
+    fit.end(plan.entries, plan.epsilon, PUBLIC)
