@@ -23,6 +23,7 @@ NAMES = (
     "vocabulary",
     "threads",
     "throughput",
+    "sweep_kernels",
     "dense_or_sparse",
     "time_to_perplexity",
     "usefulness",

@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.common import arxiv, best_of_each, corpora, every, line, uci_split, verdict
 from discreet import Corpus
 from discreet._random import Key
-from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines.threads.sweeps import ThreadSweeps
+from discreet.kernels.sums.counts import topic_totals
 
 TOPICS = 50, 100, 200, 300, 400, 500, 700, 1000
 SWEEPS = 5, 50
@@ -25,20 +26,20 @@ class Chain:
     """An engine that can be swept by either kernel."""
 
     def __init__(self, corpus: Corpus, n_topics: int) -> None:
-        self.engine = ThreadEngine(corpus, n_topics, Key.from_seed(1), n_threads=1)
+        self.engine = ThreadSweeps(corpus, n_topics, Key.from_seed(1), n_threads=1)
         self.rule = self.engine.sparse
         self.engine.draw_first_topics()
-        self.weights, self.number = self.engine.new_weights(), 0
+        self.number = 0
 
     def sweep(self) -> None:
         self.number += 1
         counts = self.engine.count()
-        scale = 1 / (self.engine.totals(counts) + 0.01 * self.engine.n_words)
-        self.engine.fill_weights(self.weights, counts, np.array([0.01]), scale)
+        scale = 1 / (topic_totals(counts) + 0.01 * self.engine.n_words)
+        self.weights = self.engine._fill_weights(counts, 0.01, scale)
         self.redraw()
 
     def redraw(self) -> None:
-        self.engine.sweep(self.weights, np.full(self.engine.n_topics, 0.1), self.number)
+        self.engine._sweep(self.weights, self.engine._row(np.full(self.engine.n_topics, 0.1)), self.number)
 
     def times(self, repeats: int) -> list[float]:
         """Nanoseconds a token of the dense and of the sparse kernel."""

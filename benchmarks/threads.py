@@ -1,6 +1,6 @@
 """Do two threads give what two cores can give?
 
-Drawing and counting all topics (``ThreadEngine.sweep`` and ``count``) with one and with two threads, beside an empty
+Drawing and counting all topics (``ThreadSweeps`` under given weights) with one and with two threads, beside an empty
 loop that touches no memory and goes through the same pool in the same pieces. They take turns, 0.15 seconds each. On a
 shared machine the second core is often not there. So a third loop takes part, which keeps the arithmetic busy and
 touches no memory either, and only rounds of turns count in which it ran at least 1.8 times as fast on two threads, and
@@ -26,8 +26,9 @@ from benchmarks.common import arxiv, best, corpora, every, line, seconds, skip, 
 from discreet import Corpus
 from discreet._random import Key
 from discreet._types import FloatArray
-from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines.threads.sweeps import ThreadSweeps
 from discreet.engines.threads.workers import shares
+from discreet.kernels.sums.counts import topic_totals
 
 K = 50
 BURN_IN = 20
@@ -68,19 +69,19 @@ class Sweeps:
     """Training as a model does it, without the model."""
 
     def __init__(self, corpus: Corpus, n_threads: int) -> None:
-        self.engine = ThreadEngine(corpus, K, Key.from_seed(1), n_threads)
+        self.engine = ThreadSweeps(corpus, K, Key.from_seed(1), n_threads=n_threads)
         self.engine.draw_first_topics()
-        self.weights, self.number = self.engine.new_weights(), 0
+        self.number = 0
         self.counts = self.engine.count()
 
     def __call__(self) -> tuple[float, float]:
         """Seconds to draw and count, and of the whole."""
         self.number += 1
         started = time.perf_counter()
-        scale = 1 / (self.engine.totals(self.counts) + 0.01 * self.engine.n_words)
-        self.engine.fill_weights(self.weights, self.counts, np.array([0.01]), scale)
+        scale = 1 / (topic_totals(self.counts) + 0.01 * self.engine.n_words)
+        weights = self.engine._fill_weights(self.counts, 0.01, scale)
         ready = time.perf_counter()
-        self.engine.sweep(self.weights, np.full(K, 0.1), self.number)
+        self.engine._sweep(weights, self.engine._row(np.full(K, 0.1)), self.number)
         self.counts = self.engine.count()
         done = time.perf_counter()
         return done - ready, done - started

@@ -14,10 +14,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, Self
 
-import numpy as np
-
 from discreet._random import Key
-from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines import open_sweeps
 from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
 from discreet.models.estimator import Seeded, estimator
@@ -43,24 +41,22 @@ class CoarseLDA(Seeded, TopicModel):
         self._check_parameters()
         corpus = self._read(X, reset=True)  # a Corpus or a matrix of counts, checked
         check_sizes(corpus, self.n_topics)
-        alpha, beta = broadcast_alpha(self.alpha, self.n_topics), np.array([float(self.beta)])
+        alpha = broadcast_alpha(self.alpha, self.n_topics)
         key = Key.open(self.random_state)  # fresh from the operating system, or from a seed
-        engine = ThreadEngine(corpus, self.n_topics, key, self.n_threads)  # tokens and topics stay in here
+        engine = open_sweeps(corpus, self.n_topics, key, n_threads=self.n_threads)  # tokens and topics stay in here
         engine.draw_first_topics()
-        weights = engine.new_weights()
 
         def statistic() -> Any:
             return engine.count() // self.grid * self.grid  # what a sweep may see of the other documents
 
         def sweep(number: int) -> Measures:
             seen = statistic()
-            scale = 1.0 / (engine.totals(seen) + engine.n_words * self.beta)
-            engine.fill_weights(weights, seen, beta, scale)
-            engine.sweep(weights, alpha, number)  # no number twice under one key
+            scale = 1.0 / (seen.sum(axis=0) + engine.n_words * self.beta)
+            engine.sweep(seen, alpha, number, prior=self.beta, scale=scale)  # no number twice under one key
             return {}
 
         self.history_ = run_sweeps(range(1, self.n_sweeps + 1), sweep)
-        table = statistic().reshape(engine.n_words, engine.width)[:, : engine.n_topics].T + self.beta
+        table = statistic().T + self.beta
         self.components_ = table / table.sum(axis=1, keepdims=True)
         self.alpha_, self.beta_ = alpha, float(self.beta)
         self.guarantee_ = Guarantee.none(ROUNDED, *((SEEDED,) if key.seeded else ()))

@@ -194,8 +194,7 @@ def test_draws_stay_within_the_range_that_was_charged():
             return
         eta = next(entry.event.eta for entry in run.charged if hasattr(entry.event, "eta"))
         alpha = np.broadcast_to(np.float32(options.get("alpha", 0.1)), N_TOPICS)
-        for (weights,) in run.inputs:
-            table = weights.reshape(12, -1)[:, :N_TOPICS]
+        for (table,) in run.inputs:
             for counts in ([0, 0, 0], [131_000, 0, 0], [0, 3, 7]):
                 around = np.float32(counts) + alpha
                 p, p1 = (Draw(table[word] * around).chances() for word in (WORD, NEW_WORD))

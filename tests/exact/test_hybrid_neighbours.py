@@ -24,7 +24,7 @@ from neighbours import Run, faults_of_flow, opened_anew, recorded
 from discreet._errors import Overdrawn
 from discreet._random import Key
 from discreet.corpus import Corpus, Vocabulary, lda_corpus
-from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines.threads.sweeps import ThreadSweeps
 from discreet.mechanisms.release import Releases
 from discreet.models.hybrid import model as hybrid
 from discreet.models.hybrid.model import HybridLDA
@@ -50,21 +50,21 @@ class SweptRun(Run):
 def fit(corpus: Corpus, history: SweptRun | None = None, training: type = hybrid._Training, **options: Any) -> SweptRun:
     run = SweptRun()
 
-    def sweep(engine, weights, alpha, number):
-        run.inputs.append((weights.copy(),))
+    def sweep(engine, table, alpha, number, *, prior, scale):
         run.offsets, run.slots = engine.offsets, engine.words.copy()
-        real_sweep(engine, weights, alpha, number)
+        real_sweep(engine, table, alpha, number, prior=prior, scale=scale)
+        run.inputs.append((engine._weights.reshape(engine.n_words, -1)[:, :N_TOPICS].copy(),))  # rounded, as drawn from
         run.drawn.append(engine.topics.copy())
         if history is not None:
             engine.topics[:] = history.drawn[len(run.drawn) - 1]
             engine._total = None
 
-    real_sweep = ThreadEngine.sweep_exact
+    real_sweep = ThreadSweeps.sweep_exact
     chosen = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": N_SWEEPS, "n_threads": 1, "random_state": 5}
     with (
         recorded(run, None if history is None else history.noisy),
         patch.object(hybrid, "_Training", training),
-        patch.object(ThreadEngine, "sweep_exact", sweep),
+        patch.object(ThreadSweeps, "sweep_exact", sweep),
     ):
         run.train(HybridLDA(N_TOPICS, **(chosen | options)), corpus)
     return run
@@ -90,8 +90,7 @@ def faults(d: SweptRun, d1: SweptRun) -> set[str]:
         if difference not in ([], [-1, 1]) or not {*np.argwhere(a != b)[:, 0].tolist()} <= {WORD, NEW_WORD}:
             found.add("tables")
     for (weights,) in d.inputs:
-        width = len(weights) // N_WORDS
-        table = weights.reshape(N_WORDS, width)[:, :N_TOPICS].astype(float)
+        table = weights.astype(float)
         reach = np.log(table.max(axis=0) / table.min(axis=0)).max()
         if 2 * reach > d.charged[1].event.eta:
             found.add("range of a draw")
@@ -125,7 +124,7 @@ class ExactModel(hybrid._Training):
     """T releases: the topics come from exact counts."""
 
     def topics(self):
-        counts = self.engine.count().reshape(self.engine.n_words, -1)[:, : self.engine.n_topics].T + self.beta
+        counts = self.engine.count().T + self.beta
         return counts / counts.sum(axis=1, keepdims=True)
 
 
@@ -140,8 +139,7 @@ class ExactWeights(hybrid._Training):
 
     def _release(self):
         super()._release()
-        counts = self.engine.count().reshape(self.engine.n_words, -1)
-        return counts[:, : self.engine.n_topics].astype(np.int64)
+        return self.engine.count().astype(np.int64)
 
 
 OneNoise = opened_anew(hybrid._Training, "_release")

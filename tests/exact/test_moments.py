@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from discreet.corpus import Corpus, Vocabulary, lda_corpus
-from discreet.engines.threads.moments import MomentEngine
+from discreet.engines.threads.moments import ThreadMoments
 from discreet.kernels.sums import moments, triples
 from discreet.kernels.sums.moments import LARGEST_CLIP, n_triples
 from discreet.kernels.sums.triples import padded_table, triple_mask
@@ -60,7 +60,7 @@ def test_exact_sums_are_those_of_the_definition(k):
     texts = documents()
     y = table(k)
     wanted = seen_through(sum(by_hand(t)[2] for t in texts), y)
-    one, two, three = (MomentEngine(corpus_of(texts), n_threads=n).cubes(y) for n in (1, 2, 3))
+    one, two, three = (ThreadMoments(corpus_of(texts), n_threads=n).cubes(y) for n in (1, 2, 3))
     assert_allclose(one, wanted, rtol=1e-10, atol=1e-12)
     assert_array_equal(one, two)  # threads change nothing, to the bit
     assert_array_equal(one, three)
@@ -71,7 +71,7 @@ def test_clipped_sums_without_a_clip_are_those_of_the_definition(users):
     """In steps so fine that truncation shows only in the last digits."""
     texts = documents()
     groups = None if users is None else np.arange(len(texts)) % users
-    engine = MomentEngine(corpus_of(texts), groups, n_threads=2)
+    engine = ThreadMoments(corpus_of(texts), groups, n_threads=2)
     weights = np.random.default_rng(5).uniform(0.5, 2.0, N_WORDS)
     fine = 2.0**24
     one, two, kept = engine.moments(weights, (fine, fine), (LARGEST_CLIP, LARGEST_CLIP))
@@ -99,7 +99,7 @@ def unit_sums(texts, groups):
 def test_one_weight_brings_both_moments_of_a_unit_within_their_clips(users):
     texts = documents()
     groups = None if users is None else np.arange(len(texts)) % users
-    engine = MomentEngine(corpus_of(texts), groups)
+    engine = ThreadMoments(corpus_of(texts), groups)
     clips = 0.4, 0.2
     steps = 2.0**20
     _, _, kept = engine.moments(np.ones(N_WORDS), (steps, steps), (steps * clips[0], steps * clips[1]))
@@ -122,7 +122,7 @@ def as_python(monkeypatch, *modules):
 
 
 def test_compiled_kernels_are_their_python_bodies(monkeypatch):
-    engine = MomentEngine(corpus_of(documents()), np.arange(17) % 6, n_threads=1)
+    engine = ThreadMoments(corpus_of(documents()), np.arange(17) % 6, n_threads=1)
     weights = np.random.default_rng(0).uniform(0.5, 2, N_WORDS)
     k, y = 3, table(3)
 
@@ -155,7 +155,7 @@ def test_no_unit_exceeds_its_clip_in_whole_numbers(clip):
         y = table(4, seed) * scale
         weights = np.full(N_WORDS, abs(scale))
         for text in documents(seed):
-            engine = MomentEngine(corpus_of([text]), n_threads=1)
+            engine = ThreadMoments(corpus_of([text]), n_threads=1)
             one, two, kept = engine.moments(weights, (clip, clip * 3), (clip, clip))
             third = engine.triples(y, np.ones(1), 0.7 * clip, clip)
             limit = math.floor(clip**2) if clip <= LARGEST_CLIP else 0
@@ -169,7 +169,7 @@ def test_no_unit_exceeds_its_clip_in_whole_numbers(clip):
 def test_rounding_down_is_caught():
     """Entries of the third moment are signed: rounding down lengthens negative ones beyond the clip."""
     y = -np.abs(table(4))
-    engine = MomentEngine(corpus_of([np.arange(N_WORDS)]), n_threads=1)
+    engine = ThreadMoments(corpus_of([np.arange(N_WORDS)]), n_threads=1)
     clip = 40.0
     good = engine.triples(y, np.ones(1), 1e6, clip)
     assert sum(int(c) ** 2 for c in good) <= clip**2
@@ -192,12 +192,12 @@ def test_a_cap_keeps_so_many_tokens_of_a_unit():
 
     corpus = lda_corpus(12, N_WORDS, 2, mean_length=20, seed=0).corpus
     groups = np.arange(12) // 4
-    engine = MomentEngine(corpus, groups, max_tokens=25, key=Key.from_seed(1))
+    engine = ThreadMoments(corpus, groups, max_tokens=25, key=Key.from_seed(1))
     for a, b in ((0, 4), (4, 8), (8, 12)):
         assert (
             25 - 2 * 2 <= engine.counts[engine.offsets[a] : engine.offsets[b]].sum() <= 25
         )  # a rest of 2 is too short
-    assert MomentEngine(corpus, groups, max_tokens=10**6, key=Key.from_seed(1)).counts.sum() == corpus.n_tokens
+    assert ThreadMoments(corpus, groups, max_tokens=10**6, key=Key.from_seed(1)).counts.sum() == corpus.n_tokens
 
 
 @pytest.mark.parametrize("alpha0", [0.3, 2.0])

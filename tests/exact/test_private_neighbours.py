@@ -44,7 +44,7 @@ from neighbours import (
 
 from discreet.corpus import Corpus, Vocabulary
 from discreet.engines.threads import units as rounds
-from discreet.engines.threads.units import RoundEngine
+from discreet.engines.threads.units import ThreadUnits
 from discreet.models.private import model as private
 from discreet.models.private import rounds as private_rounds
 from discreet.models.private.model import PrivateLDA
@@ -65,7 +65,7 @@ def fit(
     with (
         recorded(run, answers),
         patch.object(private, "PrivateRounds", training),
-        watched(run, RoundEngine, "residuals"),
+        watched(run, ThreadUnits, "residuals"),
     ):
         run.train(PrivateLDA(N_TOPICS, **{**SHORT, "sampling_rate": 0.5, **options}), corpus)
     return run
@@ -198,13 +198,13 @@ def test_a_missing_clip_is_caught(level):
 
 
 def test_clipping_documents_instead_of_users_is_caught():
-    real = RoundEngine.word_counts
+    real = ThreadUnits.word_counts
 
     def by_document(self, word_weights, clip):
         self.first_document, self.n_units = np.arange(len(self.offsets)), len(self.offsets) - 1
         return real(self, word_weights, clip)
 
-    with patch.object(RoundEngine, "word_counts", by_document):
+    with patch.object(ThreadUnits, "word_counts", by_document):
         assert "sensitivity" in compared("user", sampling_rate=1.0)[2]
 
 

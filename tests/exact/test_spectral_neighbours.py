@@ -13,7 +13,7 @@ import pytest
 from neighbours import Run, faults_of_flow, is_too_long, levels, opened_anew, recorded, used
 
 from discreet.corpus import Corpus, Vocabulary, lda_corpus
-from discreet.engines.threads.moments import MomentEngine
+from discreet.engines.threads.moments import ThreadMoments
 from discreet.kernels.sums.moments import LARGEST_CLIP
 from discreet.models.spectral import model as spectral
 from discreet.models.spectral.model import SpectralLDA
@@ -27,7 +27,7 @@ def fit(
     corpus: Corpus, answers: list[np.ndarray] | None = None, training: type = PrivateMoments, clip: float = 0.5
 ) -> Run:
     """Train and record; ``answers`` take the place of what would be released."""
-    run, real = Run(), MomentEngine.triples
+    run, real = Run(), ThreadMoments.triples
 
     def triples(engine, table, weights, steps, clip):
         run.inputs.append((table.copy(), np.array([steps, clip])))
@@ -36,7 +36,7 @@ def fit(
     with (
         recorded(run, answers),
         patch.object(spectral, "PrivateMoments", training),
-        patch.object(MomentEngine, "triples", triples),
+        patch.object(ThreadMoments, "triples", triples),
     ):
         run.train(SpectralLDA(N_TOPICS, epsilon=70.0, clip_factor=clip, n_threads=1, random_state=5), corpus)
     return run
@@ -153,20 +153,20 @@ def test_broken_copies_are_caught(level, training):
 
 @levels
 def test_a_missing_clip_is_caught(level):
-    real = MomentEngine.moments
+    real = ThreadMoments.moments
 
     def unclipped(engine, word_weights, steps, clips):
         return real(engine, word_weights, steps, (LARGEST_CLIP, LARGEST_CLIP))
 
-    with patch.object(MomentEngine, "moments", unclipped):
+    with patch.object(ThreadMoments, "moments", unclipped):
         assert compared(level)[2] == {"sensitivity"}
 
 
 def test_clipping_documents_instead_of_users_is_caught():
-    real = MomentEngine.__init__
+    real = ThreadMoments.__init__
 
     def by_document(engine, corpus, groups=None, **options):
         real(engine, corpus, None, **options)
 
-    with patch.object(MomentEngine, "__init__", by_document):
+    with patch.object(ThreadMoments, "__init__", by_document):
         assert "sensitivity" in compared("user")[2]

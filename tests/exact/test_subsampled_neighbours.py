@@ -32,7 +32,7 @@ from scipy.stats import norm
 
 from discreet.corpus import Corpus, lda_corpus
 from discreet.engines.threads import kept
-from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.engines.threads.kept import ThreadKeptUnits
 from discreet.models.subsampled import model as subsampled
 from discreet.models.subsampled.model import SubsampledLDA
 from discreet.models.subsampled.rounds import SubsampledRounds
@@ -44,7 +44,7 @@ def fit(corpus: Corpus, answers=None, training: type = SubsampledRounds, public=
     with (
         recorded(run, answers),
         patch.object(subsampled, "SubsampledRounds", training),
-        watched(run, KeptTopicsEngine, "contributions"),
+        watched(run, ThreadKeptUnits, "contributions"),
     ):
         model = SubsampledLDA(N_TOPICS, **{**SHORT, "sampling_rate": 0.4, **options})
         run.train(model, corpus, public=public)
@@ -121,9 +121,9 @@ def test_stopping_reads_public_documents_and_is_charged_in_full():
 class RealisedBatch(SubsampledRounds):
     """Divides by the number of units that took part."""
 
-    def included(self, number):
-        found = super().included(number)
-        self.batch = max(int(found.sum()), 1)
+    def threshold(self, number):
+        found = super().threshold(number)
+        self.batch = max(int(self.engine.coins(number, found).sum()), 1)
         return found
 
     def _average(self, noisy, number):
@@ -141,28 +141,28 @@ class ExactCounts(SubsampledRounds):
 class RatesAboveTheCharged(SubsampledRounds):
     """Forgets that shares of frequent words may not raise a rate above q_max."""
 
-    def included(self, number):
+    def threshold(self, number):
         own = self.engine.shares(frequent_cells(self.counts, self.model.frequent_share))
-        return self.engine.coins(number, np.ceil(1.5 * own * self.plan.threshold).astype(np.int64))
+        return np.ceil(1.5 * own * self.plan.threshold).astype(np.int64)
 
 
 class RatesOfAll(SubsampledRounds):
     """Scales each unit's rate by that of the others."""
 
-    def included(self, number):
+    def threshold(self, number):
         own = self.engine.shares(frequent_cells(self.counts, self.model.frequent_share))
         own = own / max(own.max(initial=0.0), 1e-9)
-        return self.engine.coins(number, np.ceil(own * own.mean() * self.plan.threshold).astype(np.int64))
+        return np.ceil(own * own.mean() * self.plan.threshold).astype(np.int64)
 
 
 class FrequentInTheData(SubsampledRounds):
     """Takes the frequent words from the private counts."""
 
-    def included(self, number):
+    def threshold(self, number):
         exact = np.zeros_like(self.counts)
         np.add.at(exact, (self.engine.words, self.engine.topics), 1.0)
         own = self.engine.shares(frequent_cells(exact, self.model.frequent_share))
-        return self.engine.coins(number, np.ceil(own * self.plan.threshold).astype(np.int64))
+        return np.ceil(own * self.plan.threshold).astype(np.int64)
 
 
 class StopsEarly(SubsampledRounds):

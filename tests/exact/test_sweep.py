@@ -15,7 +15,7 @@ from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.sweeps import SPARSE_FROM, ThreadEngine
+from discreet.engines.threads.sweeps import SPARSE_FROM, ThreadSweeps
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import padded
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
@@ -427,13 +427,11 @@ def test_threads_do_not_change_a_bit(lengths, n_topics):
 
 def test_threads_can_change_between_sweeps():
     corpus, _, weights, alpha = random_problem([20] * 40, 5, seed=4)
-    engines = [ThreadEngine(corpus, 5, Key.from_seed(52), n) for n in (1, 3)]
+    engines = [ThreadSweeps(corpus, 5, Key.from_seed(52), n_threads=n) for n in (1, 3)]
     for engine in engines:
         engine.draw_first_topics()
-        flat = engine.new_weights()
-        flat.reshape(-1, engine.width)[:, :5] = weights
         for number, n_threads in ((1, 2), (2, 1), (3, 3)):
-            engine.sweep(flat, alpha, number)
+            engine.sweep(weights, alpha, number, prior=0.0, scale=np.ones(5))
             engine.use_threads(n_threads)
     assert_array_equal(engines[0].topics, engines[1].topics)
     assert_array_equal(engines[0].count(), engines[1].count())

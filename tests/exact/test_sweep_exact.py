@@ -20,7 +20,7 @@ from test_sweep import (
 
 from discreet._random import Key, Purpose
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines.threads.sweeps import ThreadSweeps
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import padded
 from discreet.kernels.sweeps.exact import UNIFORM_BITS, exact_scratch, sweep_exact
@@ -210,12 +210,10 @@ def test_threads_do_not_change_a_bit():
     corpus, _, weights, alpha = random_problem([40, 0, 3, 700] * 30, 20, seed=3, n_words=30)
     seen = []
     for n_threads in (1, 2, 3):
-        engine = ThreadEngine(corpus, 20, Key.from_seed(52), n_threads)
+        engine = ThreadSweeps(corpus, 20, Key.from_seed(52), n_threads=n_threads)
         engine.draw_first_topics()
-        flat = engine.new_weights()
-        flat.reshape(-1, engine.width)[:, :20] = weights + 1e-3
         for number in (1, 2, 3):
-            engine.sweep_exact(flat, alpha, number)
+            engine.sweep_exact(weights, alpha, number, prior=1e-3, scale=np.ones(20))
         seen.append((engine.topics.copy(), engine.count().copy()))
     for topics, counts in seen[1:]:
         assert_array_equal(topics, seen[0][0])

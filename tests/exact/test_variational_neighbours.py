@@ -28,7 +28,7 @@ from neighbours import (
 
 from discreet.corpus import Corpus
 from discreet.engines.threads import variational as engine_module
-from discreet.engines.threads.variational import VariationalEngine
+from discreet.engines.threads.variational import ThreadVariationalUnits
 from discreet.models.variational import model as variational
 from discreet.models.variational.model import VariationalLDA
 from discreet.models.variational.rounds import PublishedRounds, VariationalRounds
@@ -57,7 +57,7 @@ def fit(
     with (
         recorded(run, answers),
         patch.object(variational, name, training or getattr(variational, name)),
-        watched(run, VariationalEngine, "residuals"),
+        watched(run, ThreadVariationalUnits, "residuals"),
     ):
         run.train(VariationalLDA(N_TOPICS, as_published=as_published, sampling_rate=sampling_rate, **SHORT), corpus)
     return run
@@ -120,17 +120,17 @@ def test_a_missing_clip_is_caught(level, form):
 
 @forms
 def test_clipping_documents_instead_of_users_is_caught(form):
-    real = VariationalEngine.residuals
+    real = ThreadVariationalUnits.residuals
 
-    def by_document(self, number, included, *arguments, **options):
+    def by_document(self, number, threshold, *arguments, **options):
         units = (self.first_document, self.n_units)
-        included = np.repeat(included, np.diff(self.first_document))
+        threshold = np.repeat(np.where(self.coins(number, threshold), 2**32, 0), np.diff(self.first_document))
         self.first_document, self.n_units = np.arange(len(self.offsets)), len(self.offsets) - 1
-        sums = real(self, number, included, *arguments, **options)
+        sums = real(self, number, threshold, *arguments, **options)
         self.first_document, self.n_units = units
         return sums
 
-    with patch.object(VariationalEngine, "residuals", by_document):
+    with patch.object(ThreadVariationalUnits, "residuals", by_document):
         assert "sensitivity" in compared("user", sampling_rate=1.0, **form)[2]
 
 

@@ -41,7 +41,7 @@ from scipy.stats import beta
 
 from discreet._random import Key
 from discreet.corpus import Corpus, Vocabulary
-from discreet.engines.threads.units import RoundEngine
+from discreet.engines.threads.units import ThreadUnits
 from discreet.mechanisms.noise import add_discrete_gaussian
 from discreet.mechanisms.release import Releases
 from discreet.models.private.model import PrivateLDA
@@ -70,6 +70,11 @@ WITHOUT = WITH[[0, 1, 2]]
 REAL = Releases.release
 
 
+def only(units: Any, n_units: int) -> np.ndarray:
+    """Thresholds at which these units take part, and no others."""
+    return np.where(np.isin(np.arange(n_units), units), 2**32, 0)
+
+
 @dataclass
 class Attack:
     """What the attacker of one fit writes down. ``factor`` is that of the noise, which the attacker knows."""
@@ -83,33 +88,27 @@ class Attack:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        real = {name: getattr(RoundEngine, name) for name in ("size_bins", "word_counts", "residuals", "coins")}
+        real = {name: getattr(ThreadUnits, name) for name in ("size_histogram", "word_counts", "residuals")}
 
-        def engine(corpus: Corpus, its: RoundEngine) -> RoundEngine:
-            return RoundEngine(corpus, None, N_TOPICS, its.key, max_tokens=1000, n_threads=1)
+        def engine(corpus: Corpus, its: ThreadUnits) -> ThreadUnits:
+            return ThreadUnits(corpus, None, N_TOPICS, its.key, max_tokens=1000, n_threads=1)
 
-        def size_bins(its, n_bins):
-            (own,) = real["size_bins"](engine(WITH[[-1]], its), n_bins)
-            self.note(np.eye(n_bins, dtype=np.int64)[own], took_part=True)
-            return real["size_bins"](its, n_bins)
+        def size_histogram(its, n_bins):
+            self.note(real["size_histogram"](engine(WITH[[-1]], its), n_bins), took_part=True)
+            return real["size_histogram"](its, n_bins)
 
         def word_counts(its, *public):
             self.note(real["word_counts"](engine(WITH[[-1]], its), *public), took_part=True)
             return real["word_counts"](its, *public)
 
-        def coins(its, number, threshold):
-            found = real["coins"](its, number, threshold)
-            self.took_part.append(self.present and bool(found[-1]))
-            return found
-
-        def residuals(its, number, included, *tables, **public):
-            alone = np.arange(WITH.n_documents) == WITH.n_documents - 1
-            wide = real["residuals"](engine(WITH, its), number, alone, *tables, **public)
-            self.contributions.append(wide.reshape(its.n_words, its.width)[:, :N_TOPICS].ravel())
-            return real["residuals"](its, number, included, *tables, **public)
+        def residuals(its, number, threshold, *tables, **public):
+            self.took_part.append(self.present and bool(its.coins(number, threshold)[-1]))
+            alone = only(WITH.n_documents - 1, WITH.n_documents)
+            self.contributions.append(real["residuals"](engine(WITH, its), number, alone, *tables, **public).ravel())
+            return real["residuals"](its, number, threshold, *tables, **public)
 
         with (
-            patch.multiple(RoundEngine, size_bins=size_bins, word_counts=word_counts, residuals=residuals, coins=coins),
+            patch.multiple(ThreadUnits, size_histogram=size_histogram, word_counts=word_counts, residuals=residuals),
             patch.object(Releases, "release", lambda *arguments: self.release(*arguments)),
         ):
             yield
@@ -178,7 +177,7 @@ def bound_by_counts(with_person: np.ndarray, without: np.ndarray, threshold: flo
 @contextmanager
 def longer_clip(times: float) -> Iterator[None]:
     """A copy of the engine that clips at ``times`` what was charged."""
-    real_counts, real_residuals = RoundEngine.word_counts, RoundEngine.residuals
+    real_counts, real_residuals = ThreadUnits.word_counts, ThreadUnits.residuals
 
     def word_counts(its, word_weights, clip):
         return real_counts(its, word_weights, times * clip)
@@ -186,7 +185,7 @@ def longer_clip(times: float) -> Iterator[None]:
     def residuals(its, *tables, clip, **public):
         return real_residuals(its, *tables, clip=times * clip, **public)
 
-    with patch.multiple(RoundEngine, word_counts=word_counts, residuals=residuals):
+    with patch.multiple(ThreadUnits, word_counts=word_counts, residuals=residuals):
         yield
 
 
@@ -199,14 +198,12 @@ def self_tests_have_passed() -> None:
 def test_the_person_is_one_term_of_each_sum():
     """What makes L exact: draws and contributions of the others are the same, whether the person is there or not."""
     key = Key.from_seed(0)
-    d, d1 = (RoundEngine(c, None, N_TOPICS, key, max_tokens=1000, n_threads=1) for c in (WITH, WITHOUT))
-    table = np.zeros((4, d.width), np.float32)
-    table[:, :N_TOPICS] = np.arange(1, 9).reshape(4, 2)
-    flat, nothing = table.ravel(), np.zeros(table.size, np.float32)
-    public: dict[str, Any] = {"n_sweeps": 1, "cell_weights": flat, "background": nothing, "clip": 50.0}
+    d, d1 = (ThreadUnits(c, None, N_TOPICS, key, max_tokens=1000, n_threads=1) for c in (WITH, WITHOUT))
+    table = np.arange(1.0, 9.0).reshape(4, 2)
+    public: dict[str, Any] = {"local_sweeps": 1, "cell_weights": table, "background": 0.0, "clip": 50.0}
 
-    def cells(engine: RoundEngine, *units: int) -> np.ndarray:
-        return engine.residuals(3, np.isin(np.arange(engine.n_units), units), flat, np.ones(2), **public)
+    def cells(engine: ThreadUnits, *units: int) -> np.ndarray:
+        return engine.residuals(3, only(units, engine.n_units), table, np.ones(2), **public)
 
     assert np.array_equal(cells(d, 0, 2, 3), cells(d1, 0, 2) + cells(d, 3))
     assert cells(d, 3).any()

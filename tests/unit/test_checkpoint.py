@@ -20,6 +20,7 @@ from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import Vocabulary, lda_corpus
+from discreet.engines import open_units
 from discreet.mechanisms.release import Releases
 from discreet.models.private import model as private
 from discreet.models.private import rounds as private_rounds
@@ -367,13 +368,13 @@ def test_two_runs_that_resume_at_once_do_not_share_what_was_paid_for(tmp_path, m
         shutil.copytree(tmp_path / "c", other)
     barrier, drawn, ends = threading.Barrier(2), [], {}
 
-    class Waiting(private.RoundEngine):
-        def __init__(self, *data, **options):
-            super().__init__(*data, **options)
-            barrier.wait()
+    def open_and_wait(*data, **options):
+        engine = open_units(*data, **options)
+        barrier.wait()
+        return engine
 
     real = Releases.release
-    monkeypatch.setattr(private, "RoundEngine", Waiting)
+    monkeypatch.setattr(private, "open_units", open_and_wait)
     monkeypatch.setattr(Releases, "release", lambda *a: (drawn.append(1), real(*a))[1])
 
     def resume(folder, name):

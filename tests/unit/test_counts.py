@@ -27,13 +27,11 @@ def bodies(function):
 
 
 def table(n_words=7, n_topics=5, seed=0, dtype=np.int32):
-    """Counts, word × topic, and the same flat in rows of sixteen. Some cells are large, one topic is empty."""
+    """Counts, word × topic. Some cells are large, one topic is empty."""
     rng = np.random.default_rng(seed)
     counts = rng.poisson(rng.gamma(0.3, 40.0, (n_words, n_topics))).astype(dtype)
     counts[0, 0], counts[:, -1] = 6_000, 0
-    flat = np.zeros((n_words, padded(n_topics)), dtype)
-    flat[:, :n_topics] = counts
-    return counts, flat.ravel()
+    return counts
 
 
 @pytest.mark.parametrize(("n_topics", "width"), [(1, 16), (15, 16), (16, 16), (17, 32), (1000, 1008)])
@@ -49,21 +47,18 @@ def test_count_topics(kernel):
     """Adds to what is there, and only the tokens in the range."""
     rng = np.random.default_rng(1)
     words, topics = rng.integers(0, 6, 300).astype(np.int32), rng.integers(0, 20, 300).astype(np.uint16)
-    expected = np.ones((6, 32), np.int32)
+    expected = np.ones((6, 20), np.int32)
     np.add.at(expected, (words[20:250], topics[20:250]), 1)
-    counts = np.ones(6 * 32, np.int32)
-    kernel(words, topics, 20, 250, 32, counts)
-    assert_array_equal(counts.reshape(6, 32), expected)
+    counts = np.ones(6 * 20, np.int32)
+    kernel(words, topics, 20, 250, 20, counts)
+    assert_array_equal(counts.reshape(6, 20), expected)
 
 
 @bodies(topic_totals)
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_topic_totals(kernel, dtype):
-    counts, flat = table(dtype=dtype)
-    totals = np.full(16, np.nan)
-    kernel(flat, 16, totals)
-    assert_array_equal(totals[:5], counts.sum(axis=0))
-    assert not totals[5:].any()
+    counts = table(dtype=dtype)
+    assert_array_equal(kernel(counts), counts.sum(axis=0))
 
 
 # --- weights --------------------------------------------------------------------------------------------------------
@@ -74,17 +69,15 @@ def test_topic_totals(kernel, dtype):
 @pytest.mark.parametrize("each_cell", [False, True], ids=["one prior", "a prior for each cell"])
 def test_sampling_weights(kernel, dtype, each_cell):
     """(statistic + prior) · scale in double precision, rounded once; the padding and other words stay as they are."""
-    counts, flat = table(dtype=dtype)
+    counts = table(dtype=dtype)
     rng = np.random.default_rng(3)
-    prior = rng.uniform(0.01, 0.5, (7, 16) if each_cell else 1)
-    scale = np.zeros(16)
-    scale[:5] = 1 / (counts.sum(axis=0) + 0.3)
-    weights = np.zeros(7 * 16, np.float32)
-    kernel(flat, prior.ravel(), scale, 2, 6, 5, weights)
-    expected = ((counts + (prior[:, :5] if each_cell else prior)) * scale[:5]).astype(np.float32)
-    assert_array_equal(weights.reshape(7, 16)[2:6, :5], expected[2:6])
-    assert not weights.reshape(7, 16)[:, 5:].any()
-    assert not weights.reshape(7, 16)[[0, 1, 6]].any()
+    prior = rng.uniform(0.01, 0.5, (7, 5) if each_cell else (1, 1))
+    scale = 1 / (counts.sum(axis=0) + 0.3)
+    weights = np.zeros((7, 16), np.float32)
+    kernel(counts, prior, scale, 2, 6, weights)
+    assert_array_equal(weights[2:6, :5], ((counts + prior) * scale).astype(np.float32)[2:6])
+    assert not weights[:, 5:].any()
+    assert not weights[[0, 1, 6]].any()
 
 
 # --- likelihood -----------------------------------------------------------------------------------------------------
@@ -99,22 +92,18 @@ def dirichlet_multinomial(counts, prior):
 @bodies(log_likelihood)
 @pytest.mark.parametrize("size", [0, 1, 50, 10_000], ids=lambda n: f"table of {n}")
 def test_log_likelihood_with_one_prior(kernel, size):
-    counts, flat = table()
-    totals = np.r_[counts.sum(axis=0), np.zeros(11)].astype(float)
-    beta = 0.07
+    counts, beta = table(), 0.07
     lookup = gammaln(np.arange(size) + beta) - gammaln(beta)
-    found = kernel(flat, totals, np.array([beta]), lookup, 16, 5)
+    found = kernel(counts, counts.sum(axis=0).astype(float), np.array([[beta]]), lookup)
     assert_allclose(found, dirichlet_multinomial(counts, np.full(counts.shape, beta)), rtol=1e-12)
 
 
 @bodies(log_likelihood)
 def test_log_likelihood_with_a_prior_for_each_cell(kernel):
-    counts, flat = table(seed=4)
-    prior = np.zeros((7, 16))
-    prior[:, :5] = np.random.default_rng(5).uniform(0.01, 2.0, (7, 5))
-    totals = counts.sum(axis=0).astype(float)
-    found = kernel(flat, totals, prior.ravel(), np.empty(0), 16, 5)
-    assert_allclose(found, dirichlet_multinomial(counts, prior[:, :5]), rtol=1e-12)
+    counts = table(seed=4)
+    prior = np.random.default_rng(5).uniform(0.01, 2.0, (7, 5))
+    found = kernel(counts, counts.sum(axis=0).astype(float), prior, np.empty(0))
+    assert_allclose(found, dirichlet_multinomial(counts, prior), rtol=1e-12)
 
 
 # --- priors ---------------------------------------------------------------------------------------------------------
@@ -143,8 +132,8 @@ def test_alpha_statistics(kernel):
 
 @bodies(beta_statistics)
 def test_beta_statistics(kernel):
-    counts, flat = table(seed=7)
-    found = kernel(flat, 16, 5, 0.02)
+    counts = table(seed=7)
+    found = kernel(counts, 0.02)
     assert_allclose(found, (digamma(counts + 0.02) - digamma(0.02)).sum(), rtol=1e-12)
 
 

@@ -18,7 +18,7 @@ from spending import check_refusal, drawn, hopeless
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
 from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, Vocabulary, lda_corpus
-from discreet.engines.threads.units import RoundEngine
+from discreet.engines.threads.units import ThreadUnits
 from discreet.evaluation import match_topics
 from discreet.mechanisms import release as mechanism
 from discreet.mechanisms.release import Releases
@@ -281,7 +281,7 @@ def test_nothing_private_is_left_in_the_estimator(corpus):
     assert model.beta_ == 1 / 30
     pickled = pickle.dumps(model)
     tokens = corpus.words[:8]
-    for secret in (b"secret-user", b"RoundEngine", b"Rounds", b"Key", tokens.tobytes(), tokens.astype("i8").tobytes()):
+    for secret in (b"secret-user", b"ThreadUnits", b"Rounds", b"Key", tokens.tobytes(), tokens.astype("i8").tobytes()):
         assert secret not in pickled
     restored = pickle.loads(pickled)
     np.testing.assert_array_equal(restored.components_, model.components_)
@@ -368,10 +368,10 @@ def test_more_than_a_few_topics_get_more_sweeps(n_topics, n_sweeps):
 @pytest.mark.parametrize(("n_topics", "given", "n_sweeps"), [(3, None, 8), (33, None, 16), (33, 3, 3)])
 def test_every_round_has_the_sweeps_that_were_asked_for(corpus, n_topics, given, n_sweeps):
     made = tiny(n_topics=n_topics, local_sweeps=given)
-    with patch.object(RoundEngine, "residuals", autospec=True, side_effect=RoundEngine.residuals) as residuals:
+    with patch.object(ThreadUnits, "residuals", autospec=True, side_effect=ThreadUnits.residuals) as residuals:
         made.fit(corpus)
     rounds = [call for call in residuals.call_args_list if call.args[0].n_topics == made.n_topics]
-    assert [call.kwargs["n_sweeps"] for call in rounds[-made.n_rounds :]] == [n_sweeps] * made.n_rounds
+    assert [call.kwargs["local_sweeps"] for call in rounds[-made.n_rounds :]] == [n_sweeps] * made.n_rounds
     assert made.local_sweeps == given  # a parameter stays as it was given
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from discreet import Budget, Corpus, InputError, Ledger, WouldLeak
 from discreet._errors import BudgetExceeded
 from discreet.corpus import Vocabulary, lda_corpus
-from discreet.engines.threads.moments import MomentEngine
+from discreet.engines.threads.moments import ThreadMoments
 from discreet.evaluation import match_topics
 from discreet.models.spectral.exact import exact_moments
 from discreet.models.spectral.model import SpectralLDA
@@ -58,7 +58,7 @@ def test_threads_change_nothing(drawn):
 def test_whitening_whitens_without_a_matrix_of_words_by_words(drawn):
     """WᵀM₂W = I for the dense M₂ of the definition."""
     alpha0 = 0.8
-    found = exact_moments(MomentEngine(drawn.corpus), 4, alpha0, -0.35)
+    found = exact_moments(ThreadMoments(drawn.corpus), 4, alpha0, -0.35)
     counts = drawn.corpus.to_counts().toarray().astype(float)
     n = counts.sum(axis=1, keepdims=True)
     counts, n = counts[n[:, 0] >= 3], n[n[:, 0] >= 3]

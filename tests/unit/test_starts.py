@@ -8,8 +8,6 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
-from discreet.corpus import Corpus, lda_corpus
-from discreet.engines.threads.units import RoundEngine
 from discreet.kernels.sums.counts import padded
 from discreet.kernels.sweeps.slots import BITS_SIZE, SLOTS_SIZE, aligned
 from discreet.kernels.sweeps.starts import first_topics, running_sums, topics_by_word
@@ -103,59 +101,3 @@ def test_the_law_of_topics_by_word():
     assert ((seen - n * p) ** 2 / (n * p)).sum() < limit
     wrong = weights[0] / weights[0].sum()
     assert ncx2.sf(limit, 19, (n * (wrong - p) ** 2 / p).sum()) > 0.9999
-
-
-# --- a round is the sum of its units ----------------------------------------------------------------------------------
-
-
-def engine_of(corpus: Corpus, groups=None, n_threads: int = 1) -> RoundEngine:
-    return RoundEngine(corpus, groups, 5, Key.from_seed(1), max_tokens=10_000, n_threads=n_threads)
-
-
-def one_round(engine: RoundEngine, included: np.ndarray, number: int = 1) -> np.ndarray:
-    rng, width = np.random.default_rng(2), engine.width
-
-    def flat(values):
-        table = aligned(engine.n_words * width, np.float32)
-        table.reshape(-1, width)[:, :5] = values
-        return table
-
-    shape = (engine.n_words, 5)
-    return engine.residuals(
-        number,
-        included,
-        flat(rng.gamma(0.5, 1.0, shape)),
-        np.full(5, 0.1),
-        n_sweeps=2,
-        cell_weights=flat(np.full(shape, 100.0)),
-        background=flat(np.full(shape, 0.1)),
-        clip=300.0,
-    )
-
-
-@pytest.mark.parametrize("by_user", [False, True])
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_a_round_is_the_sum_of_its_units(by_user, n_threads):
-    """To the bit, whoever else takes part and however the units are divided: draws go by the number of a document.
-
-    Numbered by their place in the batch, units would draw otherwise when they are alone.
-    """
-    corpus = lda_corpus(60, 20, 5, mean_length=12, seed=4).corpus
-    engine = engine_of(corpus, np.arange(60) // 4 if by_user else None, n_threads)
-    everyone = np.arange(engine.n_units)
-    alone = [one_round(engine, everyone == unit) for unit in everyone]
-    assert all(part.any() for part in alone)
-    assert_array_equal(one_round(engine, everyone >= 0), sum(alone))
-    some = everyone % 3 == 1
-    assert_array_equal(one_round(engine, some), sum(part for part, yes in zip(alone, some, strict=True) if yes))
-
-
-def test_rounds_keep_nothing():
-    """A round gives the same again after other rounds: nothing is carried from one to the next."""
-    engine = engine_of(lda_corpus(60, 20, 5, mean_length=12, seed=4).corpus)
-    everyone = np.ones(60, bool)
-    first = one_round(engine, everyone, 1)
-    second = one_round(engine, everyone, 2)
-    assert (first != second).any()
-    assert_array_equal(one_round(engine, everyone, 1), first)
-    assert_array_equal(one_round(engine, everyone, 2), second)

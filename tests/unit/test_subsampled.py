@@ -18,7 +18,7 @@ from spending import check_refusal, drawn, hopeless
 from discreet import LDA, Budget, BudgetExceeded, Corpus, InputError, Ledger, Release, SubsampledLDA, WouldLeak
 from discreet._random import Key
 from discreet.corpus import lda_corpus
-from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.engines.threads.kept import ThreadKeptUnits
 from discreet.models.subsampled import published as subsampled_published
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy import Basis, Unit, accounting
@@ -214,7 +214,7 @@ def test_convergence_rule():
 
 def test_shares_and_coins_are_the_units_own(corpus):
     groups = np.arange(40) % 7
-    engine = KeptTopicsEngine(corpus, groups, 3, Key.from_seed(1), max_tokens=10_000, n_threads=1)
+    engine = ThreadKeptUnits(corpus, groups, 3, Key.from_seed(1), max_tokens=10_000, n_threads=1)
     marked = np.random.default_rng(0).random((30, 3)) < 0.4
     ends = engine.offsets[engine.first_document]
     expected = [marked[engine.words[a:b], engine.topics[a:b]].mean() for a, b in pairwise(ends)]

@@ -1,1 +1,86 @@
-"""Where sweeps run: threads of this machine."""
+"""Where the work over documents runs. Models open an engine here and do not know which backend it is.
+
+What is loaded is loaded when an engine is opened: a command that opens none does not wait for compiled code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet._random import Key
+    from discreet._types import AnyArray, IntArray
+    from discreet.corpus.corpus import Corpus
+    from discreet.engines.interface import (
+        KeptUnitEngine,
+        MomentEngine,
+        SweepEngine,
+        UnitEngine,
+        VariationalUnitEngine,
+    )
+
+
+def open_sweeps(corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None) -> SweepEngine:
+    """All documents, swept together. They have no topics before the first are drawn or restored."""
+    from discreet.engines.threads.sweeps import ThreadSweeps
+
+    return ThreadSweeps(corpus, n_topics, key, n_threads=n_threads)
+
+
+def open_units(
+    corpus: Corpus,
+    groups: AnyArray | None,
+    n_topics: int,
+    key: Key,
+    *,
+    max_tokens: int,
+    n_threads: int | None = None,
+) -> UnitEngine:
+    """Rounds of local sweeps. ``groups`` holds the user of each document; None: each is a unit of its own."""
+    from discreet.engines.threads.units import ThreadUnits
+
+    return ThreadUnits(corpus, groups, n_topics, key, max_tokens=max_tokens, n_threads=n_threads)
+
+
+def open_variational_units(
+    corpus: Corpus,
+    groups: AnyArray | None,
+    n_topics: int,
+    key: Key,
+    *,
+    max_tokens: int,
+    n_threads: int | None = None,
+) -> VariationalUnitEngine:
+    """Rounds of local variational steps."""
+    from discreet.engines.threads.variational import ThreadVariationalUnits
+
+    return ThreadVariationalUnits(corpus, groups, n_topics, key, max_tokens=max_tokens, n_threads=n_threads)
+
+
+def open_kept_units(
+    corpus: Corpus,
+    groups: AnyArray | None,
+    n_topics: int,
+    key: Key,
+    *,
+    max_tokens: int,
+    n_threads: int | None = None,
+) -> KeptUnitEngine:
+    """Rounds of local sweeps that go on from the topics of the round before."""
+    from discreet.engines.threads.kept import ThreadKeptUnits
+
+    return ThreadKeptUnits(corpus, groups, n_topics, key, max_tokens=max_tokens, n_threads=n_threads)
+
+
+def open_moments(
+    corpus: Corpus,
+    groups: IntArray | None = None,
+    *,
+    max_tokens: int | None = None,
+    key: Key | None = None,
+    n_threads: int | None = None,
+) -> MomentEngine:
+    """Word moments. Of each unit ``max_tokens`` tokens count, chosen by ``key``; None: all."""
+    from discreet.engines.threads.moments import ThreadMoments
+
+    return ThreadMoments(corpus, groups, max_tokens=max_tokens, key=key, n_threads=n_threads)

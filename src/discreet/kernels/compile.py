@@ -53,6 +53,13 @@ def part(function: _F) -> _F:
     return compiled
 
 
+def outlined_part(function: _F) -> _F:
+    """A piece for once per document, which stays out of the loop over tokens and leaves it its registers. A plain part
+    would not: numba hands the order of an `inlined_part` on to all that it calls."""
+    compiled: _F = register_jitable(_nrt=False, forceinline=False)(function)
+    return compiled
+
+
 def inlined_part(function: _F) -> _F:
     """A piece for the innermost loop that LLVM would take for too long to be copied there: passing its arrays on takes
     more time than its work."""

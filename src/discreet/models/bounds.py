@@ -13,8 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from discreet.engines.threads.sweeps import MAX_TOPICS
-from discreet.engines.threads.units import LARGEST_UNIT, MOST_SWEEPS
+from discreet.engines.interface import LARGEST_UNIT, MAX_TOPICS, MOST_SWEEPS
 
 LEAST_PRIOR, MOST_PRIOR = 1e-6, 1e6
 _PRIOR = Interval(Real, LEAST_PRIOR, MOST_PRIOR, closed="both")

@@ -14,8 +14,8 @@ from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import FloatArray, Int32Array
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.sweeps import ThreadEngine
-from discreet.kernels.sums.counts import beta_statistics, log_likelihood
+from discreet.engines import open_sweeps
+from discreet.kernels.sums.counts import beta_statistics, log_likelihood, topic_totals
 from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics, WordPrior
 from discreet.models.estimator import Running, estimator
@@ -161,10 +161,9 @@ class _Training:
         self.model = model
         self.alpha = broadcast_alpha(model.alpha, model.n_topics)
         self.beta = float(model.beta)
-        self.engine = ThreadEngine(corpus, model.n_topics, Key.open(model.random_state), model.n_threads)
+        self.engine = open_sweeps(corpus, model.n_topics, Key.open(model.random_state), n_threads=model.n_threads)
         self.word_prior = self._seed_words(corpus)
         self.engine.draw_first_topics()
-        self.weights = self.engine.new_weights()
         self.counts = self.engine.count()
         self.n_done = 0
         self._tabulate()
@@ -179,9 +178,8 @@ class _Training:
     def sweep(self, number: int) -> Measures:
         """Counts → weights → sweep → counts."""
         engine = self.engine
-        scale = 1.0 / (engine.totals(self.counts) + self.prior_mass)
-        engine.fill_weights(self.weights, self.counts, self.prior, scale)
-        engine.sweep(self.weights, self.alpha, number)
+        scale = 1.0 / (topic_totals(self.counts) + self.prior_mass)
+        engine.sweep(self.counts, self.alpha, number, prior=self.prior, scale=scale)
         self.counts = engine.count()
         self.n_done = number
         if number >= self.average_from:
@@ -197,56 +195,50 @@ class _Training:
         """No sweep will follow: make room for the topics, which are as large as the tables that made them."""
         if self.summed is not None:
             self.counts = self.summed
-        self.weights = np.empty(0, np.float32)
-        self.engine.drop_counts()
+        self.engine.drop_tables()
 
     def topics(self) -> FloatArray:
         """Mean counts plus prior, each topic normalised."""
-        engine = self.engine
-        shape = (engine.n_words, engine.width)
         counts, n = (self.counts, 1) if self.summed is None else (self.summed, self.n_summed)
-        topics = np.ascontiguousarray(counts.reshape(shape)[:, : engine.n_topics].T, dtype=np.float64)
+        topics = np.ascontiguousarray(counts.T, dtype=np.float64)
         topics /= n
-        topics += self.prior if len(self.prior) == 1 else self.prior.reshape(shape)[:, : engine.n_topics].T
+        topics += self.prior.T
         topics /= topics.sum(axis=1, keepdims=True)
         return topics
 
     def _add(self) -> None:
         if self.summed is None:
             fits = self.engine.n_tokens * self.model.n_average < 2**31
-            self.summed = np.zeros(len(self.counts), np.int32 if fits else np.int64)
+            self.summed = np.zeros(self.counts.shape, np.int32 if fits else np.int64)
         self.summed += self.counts
         self.n_summed += 1
 
     def _log_likelihood(self) -> float:
-        engine = self.engine
-        totals = engine.totals(self.counts)
-        value = log_likelihood(self.counts, totals, self.prior, self.table, engine.width, engine.n_topics)
-        return float(value / engine.n_tokens)
+        value = log_likelihood(self.counts, topic_totals(self.counts), self.prior, self.table)
+        return float(value / self.engine.n_tokens)
 
     # --- priors -----------------------------------------------------------------------------------------------------
 
     def _tabulate(self) -> None:
-        """The prior of each cell, its sum for each topic, and a table of log Γ."""
+        """The prior, word × topic or a single cell for all, its sum for each topic, and a table of log Γ."""
         engine = self.engine
         if self.word_prior is None:
-            self.prior = np.array([self.beta])
+            self.prior = np.array([[self.beta]])
             self.prior_mass = np.full(engine.n_topics, engine.n_words * self.beta)
             self.table = gammaln(np.arange(TABLE) + self.beta) - gammaln(self.beta)
         else:
-            cells = np.zeros((engine.n_words, engine.width))
-            cells[:, : engine.n_topics] = self.word_prior.T + self.beta
-            self.prior, self.prior_mass = cells.ravel(), cells.sum(axis=0)[: engine.n_topics]
+            self.prior = np.ascontiguousarray(self.word_prior.T + self.beta)
+            self.prior_mass = topic_totals(self.prior)
             self.table = np.empty(0)
 
     def _learn(self) -> None:
         for _ in range(LEARN_STEPS if self.model.learn_alpha else 0):
             numerators, denominator = self.engine.alpha_statistics(self.alpha)
             self.alpha = np.clip(self.alpha * numerators / denominator, 1e-5, 1e3)
-        engine, v = self.engine, self.engine.n_words
+        v = self.engine.n_words
         for _ in range(LEARN_STEPS if self.model.learn_beta else 0):
-            above = beta_statistics(self.counts, engine.width, engine.n_topics, self.beta)
-            below = v * float(np.sum(_digamma_difference(engine.totals(self.counts), v * self.beta)))
+            above = beta_statistics(self.counts, self.beta)
+            below = v * float(np.sum(_digamma_difference(topic_totals(self.counts), v * self.beta)))
             self.beta = float(np.clip(self.beta * above / below, 1e-6, 1e3))
         if self.model.learn_beta:
             self._tabulate()

@@ -11,6 +11,7 @@ from discreet._errors import InputError
 from discreet._types import FloatArray
 from discreet.engines.threads.documents import each_piece
 from discreet.kernels.measures.inherent import add_draw_losses
+from discreet.kernels.sums.counts import topic_totals
 from discreet.privacy.guarantee import Guarantee, Unit
 from discreet.privacy.inherent import inherent_estimate
 from discreet.training.loop import SweepInfo
@@ -80,14 +81,15 @@ class InherentPrivacyMonitor:
         """After a sweep: measure its draws."""
         engine = self._run.engine
         topics, counts, alpha, prior, prior_mass = self._before
-        totals = engine.totals(counts)
+        words, offsets, drawn = engine.tokens()
+        totals = topic_totals(counts)
         mass = totals + prior_mass
-        longest = self.max_document or int(np.diff(engine.offsets).max(initial=1))
+        longest = self.max_document or int(np.diff(offsets).max(initial=1))
         grown = np.array([mass / (mass - np.minimum(n, totals)) for n in (1, longest)])
 
         def measure(first: int, last: int) -> None:
-            documents = (engine.words, engine.offsets, topics, engine.topics, first, last)
-            add_draw_losses(*documents, counts, engine.width, prior, mass, alpha, grown, self._losses)
+            documents = (words, offsets, topics, drawn, first, last)
+            add_draw_losses(*documents, counts, prior, mass, alpha, grown, self._losses)
 
         each_piece(engine.n_documents, measure, engine.n_threads)
         for curve, losses in zip((self.word_, self.document_), self._losses, strict=True):
@@ -106,7 +108,13 @@ class InherentPrivacyMonitor:
 
     def _remember(self) -> None:
         run = self._run
-        self._before = (run.engine.topics.copy(), run.counts.copy(), run.alpha.copy(), run.prior, run.prior_mass)
+        self._before = (
+            run.engine.tokens().topics.copy(),
+            run.counts.copy(),
+            run.alpha.copy(),
+            run.prior,
+            run.prior_mass,
+        )
 
     def _forget(self) -> None:
         for name in ("_run", "_before", "_losses"):

@@ -10,7 +10,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines import open_sweeps
 from discreet.kernels.sweeps.sequential import sweep_sequential
 from discreet.mechanisms.noise import sample_discrete_laplace
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
@@ -28,13 +28,12 @@ class SequentialSampler:
     """
 
     def __init__(self, corpus: Corpus, n_topics: int, alpha: FloatArray, beta: float, key: Key) -> None:
-        engine = ThreadEngine(corpus, n_topics, key, 1)
+        engine = open_sweeps(corpus, n_topics, key, n_threads=1)
         engine.draw_first_topics()
-        self.words, self.offsets, self.topics = engine.words, engine.offsets, engine.topics
+        self.words, self.offsets, self.topics = engine.tokens()
         self.alpha, self.beta, self.key = alpha, float(beta), key
         self.shape = (corpus.n_words, n_topics)
-        counts = engine.count().reshape(corpus.n_words, engine.width)[:, :n_topics]
-        self.word_topic: FloatArray = np.ascontiguousarray(counts, np.float64).ravel()
+        self.word_topic: FloatArray = engine.count().astype(np.float64).ravel()
         self.topic_totals: FloatArray = self.word_topic.reshape(self.shape).sum(axis=0)
         document = np.repeat(np.arange(corpus.n_documents), np.diff(self.offsets))
         cells = np.bincount(document * n_topics + self.topics, minlength=corpus.n_documents * n_topics)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from discreet._random import Key, Purpose
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.vocabulary import Vocabulary
+from discreet.engines import open_kept_units, open_moments, open_sweeps, open_units, open_variational_units
 from discreet.kernels.cache import FOLDER
-
-if TYPE_CHECKING:
-    from discreet.engines.threads.units import RoundEngine
 
 
 class Answer(NamedTuple):
@@ -94,64 +92,55 @@ CLIP, STEPS = 50.5, 10.5
 """In steps of the grid, and steps per token. Products lie far from whole numbers, so that no rounding matters."""
 
 
-def _round_engine(kind: type[RoundEngine]) -> RoundEngine:
+def _opened(open_engine: Callable[..., Any]) -> Any:
     """Four users: 100 tokens of word 0; one of word 1; 60 of word 0 and, in another document, 80 of word 2; one of
     word 3, whose weight is not a number."""
     corpus = _corpus(np.repeat([0, 1, 0, 2, 3], [100, 1, 60, 80, 1]), 100, 101, 161, 241, 242)
-    return kind(corpus, np.array([0, 1, 2, 2, 3]), 2, KEY, max_tokens=1000, n_threads=1)
+    return open_engine(corpus, np.array([0, 1, 2, 2, 3]), 2, KEY, max_tokens=1000, n_threads=1)
 
 
 def _table(first: Any) -> Any:
-    """Flat, word × width: ``first`` for the first topic, and 0 for the other."""
-    table = np.zeros((4, 16), np.float32)
+    """Word × topic: ``first`` for the first topic, and 0 for the other."""
+    table = np.zeros((4, 2))
     table[:, 0] = first
-    return table.ravel()
+    return table
 
 
-WEIGHTS = np.array([STEPS, STEPS, STEPS, np.nan], np.float32)
+WEIGHTS = np.array([STEPS, STEPS, STEPS, np.nan])
 
 
-def _contributions(what: str, kind: type[RoundEngine], method: str, **weights: Any) -> Iterator[Answer]:
+def _contributions(what: str, open_engine: Callable[..., Any], method: str, **weights: Any) -> Iterator[Answer]:
     """The second topic has no weight, so the first gets every token. What is longer than the clip is shrunk to it: the
     third user's words are as 3 to 4, which makes 30.3 and 40.4, and cells are cut to whole numbers."""
-    engine = _round_engine(kind)
-    alone = STEPS / 2 if "background" in weights else STEPS  # of the user with one token
-    right = ([50, 0, 0, 0], [0, int(alone), 0, 0], [30, 0, 40, 0], [0, 0, 0, 0])
+    engine = _opened(open_engine)
+    one = STEPS / 2 if "background" in weights else STEPS  # of the user with one token
+    right = ([50, 0, 0, 0], [0, int(one), 0, 0], [30, 0, 40, 0], [0, 0, 0, 0])
     for user, contribution in enumerate(right):
-        cells = getattr(engine, method)(
-            1, np.arange(4) == user, _table(1.0), np.full(2, 0.1), n_sweeps=2, clip=CLIP, **weights
-        )
+        alone = np.where(np.arange(4) == user, 2**32, 0)
+        cells = getattr(engine, method)(1, alone, _table(1.0), np.full(2, 0.1), local_sweeps=2, clip=CLIP, **weights)
         yield Answer(f"the clip of {what}", cells, _table(contribution))
 
 
 def residuals() -> Iterator[Answer]:
     """Of PrivateLDA: half of the expected counts is background."""
-    from discreet.engines.threads.units import RoundEngine
-
     tables = {"cell_weights": _table(WEIGHTS), "background": _table(0.5)}
-    yield from _contributions("contributions after sweeps", RoundEngine, "residuals", **tables)
+    yield from _contributions("contributions after sweeps", open_units, "residuals", **tables)
 
 
 def variational_residuals() -> Iterator[Answer]:
     """The same of VariationalLDA."""
-    from discreet.engines.threads.variational import VariationalEngine
-
     tables = {"cell_weights": _table(WEIGHTS), "background": _table(0.5)}
-    yield from _contributions("variational contributions", VariationalEngine, "residuals", **tables)
+    yield from _contributions("variational contributions", open_variational_units, "residuals", **tables)
 
 
 def topic_counts() -> Iterator[Answer]:
     """Of SubsampledLDA."""
-    from discreet.engines.threads.kept import KeptTopicsEngine
-
-    yield from _contributions("topic counts", KeptTopicsEngine, "contributions", word_weights=WEIGHTS)
+    yield from _contributions("topic counts", open_kept_units, "contributions", word_weights=WEIGHTS)
 
 
 def word_counts() -> Iterator[Answer]:
     """Of all users together: 50 + 30 of word 0, 10 of word 1, 40 of word 2."""
-    from discreet.engines.threads.units import RoundEngine
-
-    yield Answer("the clip of word counts", _round_engine(RoundEngine).word_counts(WEIGHTS, CLIP), [80, 10, 40, 0])
+    yield Answer("the clip of word counts", _opened(open_units).word_counts(WEIGHTS, CLIP), [80, 10, 40, 0])
 
 
 def coins() -> Iterator[Answer]:
@@ -165,9 +154,7 @@ def coins() -> Iterator[Answer]:
 def moments() -> Iterator[Answer]:
     """One user with two equal documents, each of four tokens of two words: M₁ is (1, 1), M₂ is (3/7, 4/7, 3/7), where
     the last is that of the second word, and M₃ is 2 if y is 1 for both words."""
-    from discreet.engines.threads.moments import MomentEngine
-
-    engine = MomentEngine(_corpus(np.array([0, 1] * 8), 8, 16), np.zeros(2, np.int64), n_threads=1)
+    engine = open_moments(_corpus(np.array([0, 1] * 8), 8, 16), np.zeros(2, np.int64), n_threads=1)
     # 50.5/√2 = 35.7 of each word
     yield Answer("the clip of directions", engine.directions(CLIP), [35, 35])
     # ‖M₂‖ = √34/7 is shrunk to 50.5 steps: 25.98, 34.64, 25.98; M₁ with it: 1000 · 50.5/833 = 60.6
@@ -184,9 +171,7 @@ def moments() -> Iterator[Answer]:
 
 def cubes() -> Iterator[Answer]:
     """Words 0, 0, 1 with y = 1 for the first and 2 for the second: any triple of the three tokens has the product 2."""
-    from discreet.engines.threads.moments import MomentEngine
-
-    engine = MomentEngine(_corpus(np.array([0, 0, 1]), 3), n_threads=1)
+    engine = open_moments(_corpus(np.array([0, 0, 1]), 3), n_threads=1)
     yield Answer("exact triples", np.rint(engine.cubes(np.array([[1.0], [2.0]])) * 1e9), [2e9])
 
 
@@ -208,12 +193,8 @@ def word_weights() -> Iterator[Answer]:
 
 def exact_draws() -> Iterator[Answer]:
     """4,096 tokens between two topics of weights 3 and 1, whose priors outweigh all counts: 3072 ± 28 get the first."""
-    from discreet.engines.threads.sweeps import ThreadEngine
-
-    engine = ThreadEngine(_corpus(np.zeros(4096), 4096), 2, KEY, 1)
+    engine = open_sweeps(_corpus(np.zeros(4096), 4096), 2, KEY, n_threads=1)
     engine.draw_first_topics()
-    weights = engine.new_weights()
-    weights[:2] = 3.0, 1.0
-    engine.sweep_exact(weights, np.full(2, 1e9), 1)
-    yield Answer("draws of topics", abs(int(engine.count()[0]) - 3072) < 200, True)
+    engine.sweep_exact(np.array([[3.0, 1.0]]), np.full(2, 1e9), 1, prior=0.0, scale=np.ones(2))
+    yield Answer("draws of topics", abs(int(engine.count()[0, 0]) - 3072) < 200, True)
     yield Answer("counts of topics", engine.count().sum(), 4096)

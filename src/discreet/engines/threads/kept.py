@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet._random import Purpose
-from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt16Array
-from discreet.engines.threads.units import RoundEngine
+from discreet._types import AnyArray, BoolArray, FloatArray, IntArray, UInt16Array
+from discreet.engines.interface import Table, Threshold
+from discreet.engines.threads.units import ThreadUnits
 from discreet.kernels.sums.contributions import (
     add_contributions,
     contribution_scratch,
@@ -23,7 +24,7 @@ from discreet.kernels.sums.contributions import (
 from discreet.kernels.sweeps.starts import first_topics
 
 
-class KeptTopicsEngine(RoundEngine):
+class ThreadKeptUnits(ThreadUnits):
     """The tokens of all units, grouped by unit, and their topics."""
 
     def __init__(self, *data: Any, **options: Any) -> None:
@@ -35,15 +36,12 @@ class KeptTopicsEngine(RoundEngine):
         first_topics(*documents, self.key.words, purpose, stream, *self._scratch[0][1:])
 
     def state(self) -> dict[str, AnyArray]:
-        """For a checkpoint: every token and its topic. Private."""
         return {"slot_words": self.words, "slot_topics": self.topics}
 
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
-        """Go on where the engine of an interrupted run was; its documents are those of this one (`fingerprint`)."""
         self.words, self.topics = saved["slot_words"], saved["slot_topics"]
 
     def shares(self, cells: BoolArray) -> FloatArray:
-        """For each unit, the share of its tokens whose word and topic are marked in ``cells``, word × topic."""
         marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # running, so each unit sees its own
         ends = self.offsets[self.first_document]
         return np.asarray(np.diff(marked[ends]) / np.maximum(np.diff(ends), 1))
@@ -51,20 +49,18 @@ class KeptTopicsEngine(RoundEngine):
     def contributions(
         self,
         number: int,
-        included: BoolArray,
-        weights: Float32Array,
+        threshold: Threshold,
+        weights: Table,
         alpha: FloatArray,
         *,
-        n_sweeps: int,
-        word_weights: Float32Array,
+        local_sweeps: int,
+        word_weights: FloatArray,
         clip: float,
     ) -> IntArray:
-        """Round ``number``: sweep the included units and add up their contributions, flat word × width, in steps of the
-        grid. ``word_weights`` and ``clip`` are in steps too (see :func:`add_contributions`)."""
-        batch = self._batch(included)
-        tallies = [contribution_scratch(self.n_words, self.width, batch.longest) for _ in self._scratch]
-        parts = [np.zeros(self.n_words * self.width, np.int64) for _ in self._scratch]
-        tables = (self.width, word_weights, clip)
+        batch = self._batch(self.coins(number, threshold))
+        tallies = [contribution_scratch(self.n_words, self.n_topics, batch.longest) for _ in self._scratch]
+        parts = [np.zeros(self.n_words * self.n_topics, np.int64) for _ in self._scratch]
+        tables = (self.n_topics, word_weights.astype(np.float32), clip)
 
         def begin(thread: int, first: int, last: int) -> None:
             copy_documents(self.topics, batch.starts, batch.offsets, first, last, batch.topics)
@@ -77,5 +73,5 @@ class KeptTopicsEngine(RoundEngine):
             units = (batch.words, batch.topics, batch.token_ends, first, last)
             add_contributions(*units, *tables, tallies[thread], parts[thread])
 
-        self._sweep(number, batch, weights, self._row(alpha), n_sweeps, begin, contribute)
-        return np.asarray(sum(parts))
+        self._sweep(number, batch, self._wide(weights), self._row(alpha), local_sweeps, begin, contribute)
+        return np.asarray(sum(parts)).reshape(self.n_words, self.n_topics)

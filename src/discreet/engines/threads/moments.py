@@ -1,7 +1,6 @@
 """Sums of word moments over documents: exact ones for plain models, clipped ones in whole numbers for private models.
 
-Everything that this engine returns is a function of the private documents, with no noise in it. Results do not depend
-on the number of threads: integers have no order, and floats are added in pieces that are always the same.
+The contract is ``MomentEngine`` in ``engines/interface.py``.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, FloatArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
+from discreet.engines.interface import SHORTEST
 from discreet.engines.threads.units import unit_numbers
 from discreet.engines.threads.workers import Workers
 from discreet.kernels.lanes import LANES
@@ -35,14 +35,11 @@ _A = TypeVar("_A", bound=AnyArray)
 PIECES = 16
 """Of a sum of floats, whatever the number of threads."""
 
-SHORTEST = 3
-"""Tokens that a document needs to have a third moment; shorter ones have no part in any."""
-
 ACCUMULATORS = 4
 """The most threads that each keep a whole table of pairs."""
 
 
-class MomentEngine:
+class ThreadMoments:
     """Counts of each document, grouped by unit. ``groups`` holds a user for each document; None: each is its own."""
 
     def __init__(
@@ -87,7 +84,6 @@ class MomentEngine:
         return Corpus(words[kept], offsets, corpus.vocabulary)
 
     def close(self) -> None:
-        """End the threads."""
         self._workers.close()
 
     # --- exact sums: for models that promise nothing ------------------------------------------------------------------
@@ -96,7 +92,6 @@ class MomentEngine:
         return sp.csr_matrix((self.counts, self.words, self.offsets), shape=(len(self.lengths), self.n_words))
 
     def cubes(self, table: FloatArray) -> FloatArray:
-        """Σ M₃(y, y, y) over all documents, each entry once; ``table`` is y, word × k."""
         k = table.shape[1]
         flat = np.ascontiguousarray(table).ravel()
         cuts = np.searchsorted(self.offsets, np.linspace(0, len(self.words), PIECES + 1))
@@ -121,7 +116,6 @@ class MomentEngine:
     # --- clipped sums in whole numbers: private until noise has been added --------------------------------------------
 
     def directions(self, clip: float) -> IntArray:
-        """Σ M₁ with each unit's at norm ``clip``, in steps of a grid."""
         scratch = self._pair_scratch()
         sums = [np.zeros(self.n_words, np.int64) for _ in range(self.n_threads)]
 
@@ -132,7 +126,6 @@ class MomentEngine:
         return _added(tuple(sums))
 
     def norms(self, word_weights: FloatArray) -> FloatArray:
-        """‖M₁‖ and ‖M₂‖ of each unit, unit × 2, with words weighted."""
         out = np.zeros(2 * self.n_units)
         scratch = self._pair_scratch()
 
@@ -145,7 +138,6 @@ class MomentEngine:
     def moments(
         self, word_weights: FloatArray, steps: tuple[float, float], clips: tuple[float, float]
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Σ w·M₁ and Σ w·M₂ in steps of their grids, and each unit's w (see `add_moments`)."""
         n_threads = min(self.n_threads, ACCUMULATORS)
         scratch = self._pair_scratch()
         weights = np.zeros(self.n_units)
@@ -161,7 +153,6 @@ class MomentEngine:
         return _added(tuple(ones)), _added(tuple(twos)), weights
 
     def triple_sizes(self, table: FloatArray, weights: FloatArray) -> FloatArray:
-        """About the norm of each unit's w·M₃(y, y, y)."""
         k, out = table.shape[1], np.zeros(self.n_units)
         flat = np.ascontiguousarray(table).ravel()
 
@@ -172,7 +163,6 @@ class MomentEngine:
         return out
 
     def triples(self, table: FloatArray, weights: FloatArray, steps: float, clip: float) -> IntArray:
-        """Σ w·M₃(y, y, y), each unit's shrunk to ``clip``, in steps of a grid (see `add_triples`)."""
         k = table.shape[1]
         flat, mask = padded_table(table), triple_mask(k)
         sums = [np.zeros(len(mask), np.int64) for _ in range(self.n_threads)]

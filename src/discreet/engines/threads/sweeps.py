@@ -1,9 +1,4 @@
-"""Sweeps on the threads of one machine, without Python's lock.
-
-The engine keeps what is private (the tokens and their topics) and offers two verbs: draw all topics anew under given
-weights, and count them. It reads no prior and keeps no secret but its key; what a model may do with the counts is the
-model's business.
-"""
+"""Sweeps on the threads of one machine, without Python's lock (see ``SweepEngine`` in ``engines/interface.py``)."""
 
 from __future__ import annotations
 
@@ -15,6 +10,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
+from discreet.engines.interface import Table, Tokens
 from discreet.engines.threads.workers import Workers, shares
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import (
@@ -22,7 +18,6 @@ from discreet.kernels.sums.counts import (
     count_topics,
     padded,
     sampling_weights,
-    topic_totals,
 )
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.exact import exact_scratch, sweep_exact
@@ -30,9 +25,6 @@ from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_documents
 from discreet.kernels.sweeps.slots import aligned
 from discreet.kernels.sweeps.sparse import smooth_sums, sparse_scratch, sweep_sparse
 from discreet.kernels.sweeps.starts import first_topics
-
-MAX_TOPICS = 2**16 - 1
-"""A topic is kept in sixteen bits."""
 
 SPARSE_FROM = 512
 """Rows at least this wide, and as wide as the mean document is long, are swept by the topics present in a document
@@ -49,21 +41,20 @@ _SMALL = 1 << 18
 """Cells below which a second thread does not pay for starting it."""
 
 
-class ThreadEngine:
+class ThreadSweeps:
     """Tokens of one corpus in secret slots, their topics, and the threads that draw them.
 
-    Arrays over words and topics are flat, word × ``width``, with ``width`` the number of topics rounded up to sixteen.
-    Results do not depend on ``n_threads``.
+    Kernels read weights in rows of ``_width``, the number of topics rounded up to sixteen; counts have no padding.
     """
 
-    def __init__(self, corpus: Corpus, n_topics: int, key: Key, n_threads: int | None = None) -> None:
+    def __init__(self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None) -> None:
         if corpus.n_tokens >= 2**31 or int(corpus.lengths.max(initial=0)) >= 2**24:
             raise InputError(
                 f"a corpus may have up to 2^31 tokens and a document up to 2^24; found {corpus.n_tokens:,} and "
                 f"{corpus.lengths.max():,}. Split long documents, or train on a part."
             )
         self.n_topics = n_topics
-        self.width = padded(n_topics)
+        self._width = padded(n_topics)
         self.n_words = corpus.n_words
         self.n_documents = corpus.n_documents
         self.n_tokens = corpus.n_tokens
@@ -73,8 +64,9 @@ class ThreadEngine:
         self.words = self._in_slots(corpus)
         self._numbers = np.arange(self.n_documents, dtype=np.uint32)  # draws go by the place of a document
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
-        self.sparse = self.width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
-        self._counts: list[Int32Array] = []  # a table of each thread
+        self.sparse = self._width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
+        self._weights: Float32Array | None = None  # flat, word × width
+        self._counts: list[Int32Array] = []  # a table of each thread, flat, word × topic
         self._total: Int32Array | None = None  # their sum, until topics change
         self.use_threads(n_threads)
 
@@ -86,7 +78,6 @@ class ThreadEngine:
         return words
 
     def holds(self, corpus: Corpus) -> bool:
-        """Is this the corpus that the engine was made with?"""
         lengths = corpus.lengths[_order(corpus)]
         same_shape = corpus.n_words == self.n_words and np.array_equal(lengths, np.diff(self.offsets))
         return same_shape and np.array_equal(self._in_slots(corpus), self.words)
@@ -99,39 +90,39 @@ class ThreadEngine:
         self._cuts = ends[np.round(BLOCKS * shares(self.n_threads)).astype(int)]
         if self.sparse:
             most = padded(min(self.n_topics, int(np.diff(self.offsets).max(initial=1))))
-            self._scratch = [sparse_scratch(self.width, most) for _ in range(self.n_threads)]
-            self._smooth = np.empty(self.n_words * self.width // LANES, np.float32)
+            self._scratch = [sparse_scratch(self._width, most) for _ in range(self.n_threads)]
+            self._smooth = np.empty(self.n_words * self._width // LANES, np.float32)
         else:
-            self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
-        size = self.n_words * self.width
+            self._scratch = [dense_scratch(self._width) for _ in range(self.n_threads)]
+        size = self.n_words * self._width
         worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= 4 * size
         self._copies = [aligned(size, np.float32) for _ in range(self.n_threads)] if worth else []
-        self.drop_counts()
+        self._counts, self._total = [], None
 
     def state(self) -> dict[str, AnyArray]:
-        """For a checkpoint: every token and its topic. Private."""
         return {"slot_words": self.words, "slot_topics": self.topics}
 
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
-        """Go on where the engine of an interrupted run was; the documents are the same, their slots the saved ones."""
         self.words, self.topics = saved["slot_words"], saved["slot_topics"]
-        self.drop_counts()
+        self._counts, self._total = [], None
 
     # --- topics -----------------------------------------------------------------------------------------------------
 
     def draw_first_topics(self) -> None:
-        """Uniform topics that read no word."""
         _, bits, slots = self._scratch[0]
         purpose, sweep = np.uint32(Purpose.FIRST_TOPICS), np.uint32(0)
         documents = (self.offsets, self._numbers, self.topics, 0, self.n_documents)
         first_topics(*documents, self.n_topics, self.key.words, purpose, sweep, bits, slots)
         self._total = None
 
-    def sweep(self, weights: Float32Array, alpha: FloatArray, number: int) -> None:
-        """Draw every topic anew from p(k) ∝ weights[w, k] · (n[d, k] + alpha[k]). No number twice under one key."""
-        alpha32 = self.row(alpha)
-        purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
+    def tokens(self) -> Tokens:
+        return Tokens(self.words, self.offsets, self.topics)
 
+    def sweep(self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray) -> None:
+        self._sweep(self._fill_weights(statistic, prior, scale), self._row(alpha), number)
+
+    def _sweep(self, weights: Float32Array, alpha32: Float32Array, number: int) -> None:
+        purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
         documents = (self.words, self.offsets, self._numbers, self.topics)
         tables: tuple[Float32Array | int, ...] = (alpha32, 1)  # one visit
         if self.sparse:
@@ -153,17 +144,16 @@ class ThreadEngine:
         self._draw_and_count(draw)
 
     def count(self) -> Int32Array:
-        """Exact topic counts, flat word × width. The array is the engine's own and changes with the next sweep."""
         if self._total is None:
             self._draw_and_count(lambda thread, piece: None)
         assert self._total is not None
-        return self._total
+        return self._total.reshape(self.n_words, self.n_topics)
 
     def _draw_and_count(self, draw: Callable[[int, int], None]) -> None:
         """Draw the topics of each piece, and count them while they are in the core's cache."""
         self._total = None  # also if we are interrupted
         if not self._counts:
-            self._counts = [np.empty(self.n_words * self.width, np.int32) for _ in range(self.n_threads)]
+            self._counts = [np.empty(self.n_words * self.n_topics, np.int32) for _ in range(self.n_threads)]
         begun: set[int] = set()
 
         def work(thread: int, piece: int) -> None:
@@ -172,59 +162,48 @@ class ThreadEngine:
                 begun.add(thread)
                 self._counts[thread][:] = 0
             first, last = self.offsets[self._cuts[piece]], self.offsets[self._cuts[piece + 1]]
-            count_topics(self.words, self.topics, first, last, self.width, self._counts[thread])
+            count_topics(self.words, self.topics, first, last, self.n_topics, self._counts[thread])
 
         self._workers.share(work, len(self._cuts) - 1)
         total, *others = (self._counts[thread] for thread in sorted(begun))
 
         def add(first: int, last: int) -> None:
-            cells = slice(first * self.width, last * self.width)
+            cells = slice(first * self.n_topics, last * self.n_topics)
             for part in others:
                 total[cells] += part[cells]
 
         self._each_share_of_words(add)
         self._total = total
 
-    def drop_counts(self) -> None:
-        """Give the memory of the counts back; the next count makes it anew."""
-        self._counts, self._total = [], None
+    def drop_tables(self) -> None:
+        self._counts, self._total, self._weights = [], None, None
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
-    def row(self, values: FloatArray) -> Float32Array:
-        """One float32 a topic, zero beyond the last."""
-        padded_row = aligned(self.width, np.float32)
+    def _row(self, values: FloatArray) -> Float32Array:
+        """One float32 per topic, zero beyond the last."""
+        padded_row = aligned(self._width, np.float32)
         padded_row[: self.n_topics] = values
         return padded_row
 
-    def new_weights(self) -> Float32Array:
-        """Room for the sampling weights."""
-        return aligned(self.n_words * self.width, np.float32)
-
-    def totals(self, statistic: AnyArray) -> FloatArray:
-        """Sum of a word × width statistic for each topic."""
-        totals = np.empty(self.width)
-        topic_totals(statistic, self.width, totals)
-        return totals[: self.n_topics]
-
-    def fill_weights(self, weights: Float32Array, statistic: AnyArray, prior: FloatArray, scale: FloatArray) -> None:
-        """weights[w, k] = (statistic[w, k] + prior) · scale[k]: from a statistic to what a sweep samples from."""
-        wide_scale = np.zeros(self.width)
-        wide_scale[: self.n_topics] = scale
-        self._each_share_of_words(
-            lambda first, last: sampling_weights(statistic, prior, wide_scale, first, last, self.n_topics, weights)
-        )
+    def _fill_weights(self, statistic: AnyArray, prior: Table, scale: FloatArray) -> Float32Array:
+        """(statistic + prior) · scale as sweeps read it: flat, word × width, zero beyond the last topic."""
+        if self._weights is None:
+            self._weights = aligned(self.n_words * self._width, np.float32)
+        tables = (np.ascontiguousarray(statistic), np.atleast_2d(prior), scale)
+        rows = self._weights.reshape(self.n_words, self._width)
+        self._each_share_of_words(lambda first, last: sampling_weights(*tables, first, last, rows))
+        return self._weights
 
     def _each_share_of_words(self, work: Callable[[int, int], None]) -> None:
-        n_pieces = 1 if self.n_words * self.width < _SMALL else 2 * self.n_threads
+        n_pieces = 1 if self.n_words * self._width < _SMALL else 2 * self.n_threads
         cuts = [self.n_words * piece // n_pieces for piece in range(n_pieces + 1)]
         self._workers.share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
 
     def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
-        """Numerators and denominator of Minka's fixed point, in eight fixed shares: threads do not change the sum."""
+        """In eight fixed shares: threads do not change the sum."""
         cuts = np.searchsorted(self.offsets, np.linspace(0, self.n_tokens, 9))
         numerators = np.zeros((8, self.n_topics))
-
         denominators = np.zeros(8)
 
         def work(thread: int, piece: int) -> None:
@@ -235,13 +214,14 @@ class ThreadEngine:
         self._workers.share(work, 8)
         return numerators.sum(axis=0), float(denominators.sum())
 
-    def sweep_exact(self, weights: Float32Array, alpha: FloatArray, number: int) -> None:
-        """As :meth:`sweep`, by draws that a guarantee can rest on (``kernels/sweeps/exact.py``)."""
+    def sweep_exact(
+        self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray
+    ) -> None:
+        weights, alpha32 = self._fill_weights(statistic, prior, scale), self._row(alpha)
         draw_offsets = 2 * self.offsets
         draw_offsets.setflags(write=False)
-        alpha32 = self.row(alpha)
         stream = (self.n_topics, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number))
-        scratch = [exact_scratch(self.width) for _ in range(self.n_threads)]
+        scratch = [exact_scratch(self._width) for _ in range(self.n_threads)]
         documents = (self.words, draw_offsets, self._numbers, self.topics)
 
         def draw(thread: int, piece: int) -> None:

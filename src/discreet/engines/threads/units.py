@@ -1,16 +1,15 @@
 """Rounds in which some units take part: local sweeps on their own tokens, then one clipped contribution each.
 
-A unit is a document, or all documents of one user. Nothing is kept from round to round but the tokens: a unit that
-takes part draws a topic for each token from the tables of the round, and sweeps from there. A unit's data leaves this
-engine only in its own contribution to the sum that a round returns, and that sum is exact: private until noise has been
-added to it. All draws are functions of (key, purpose, number of the round, number of the document, position), so a
-round does not depend on how its units are divided among threads, nor on which other units take part.
+The contract is ``UnitEngine`` in ``engines/interface.py``. Nothing is kept from round to round but the tokens: a unit
+that takes part draws a topic for each token from the tables of the round, and sweeps from there. A unit's data leaves
+this engine only in its own contribution to the sum that a round returns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt16Array, UInt32Array
 from discreet.corpus.corpus import Corpus
+from discreet.engines.interface import Table, Threshold
 from discreet.engines.threads.sums import Sums
 from discreet.engines.threads.workers import Workers, shares
 from discreet.kernels.sums.contributions import add_contributions, contribution_scratch, copy_documents, squared_norms
@@ -27,13 +27,6 @@ from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.shuffle import shuffle_documents
 from discreet.kernels.sweeps.slots import aligned
 from discreet.kernels.sweeps.starts import running_sums, topics_by_word
-
-LARGEST_UNIT = 2**24
-"""Tokens. Counts within a document are float32, which holds whole numbers up to here."""
-
-MOST_SWEEPS = 2**12
-"""In a round: with more of them, a document of the largest size would come to the end of its 2^36 draws and read the
-first of them again."""
 
 MOST_CELLS = 2**31
 """Words × topics. Kernels keep the place of a cell in 32 bits."""
@@ -46,8 +39,11 @@ def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
-class RoundEngine:
-    """The tokens of all units, grouped by unit."""
+class ThreadUnits:
+    """The tokens of all units, grouped by unit.
+
+    Kernels read tables in rows of ``_width``, the number of topics rounded up to sixteen, and add to such rows.
+    """
 
     def __init__(
         self,
@@ -59,8 +55,8 @@ class RoundEngine:
         max_tokens: int,
         n_threads: int | None = None,
     ) -> None:
-        self.n_topics, self.n_words, self.width = n_topics, corpus.n_words, padded(n_topics)
-        if self.n_words * self.width > MOST_CELLS:
+        self.n_topics, self.n_words, self._width = n_topics, corpus.n_words, padded(n_topics)
+        if self.n_words * self._width > MOST_CELLS:
             raise InputError(
                 f"{self.n_words:,} words and {n_topics:,} topics are more than 2^31 cells, and each of them would get "
                 "noise. Take fewer words or fewer topics."
@@ -83,67 +79,60 @@ class RoundEngine:
         self._lengths = np.diff(self.offsets)
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
-        self._scratch = [dense_scratch(self.width) for _ in range(self.n_threads)]
+        self._scratch = [dense_scratch(self._width) for _ in range(self.n_threads)]
 
     def close(self) -> None:
-        """End the threads."""
         self._workers.close()
 
-    def coins(self, number: int, threshold: int | IntArray) -> BoolArray:
-        """Which units take part: each with probability ``threshold`` / 2^32, by its own secret coin of this round.
-
-        An array holds a threshold for each unit, made of its own data and of what was released, and nothing else.
-        """
+    def coins(self, number: int, threshold: Threshold) -> BoolArray:
         bits = self.key.bits(Purpose.INCLUSION, number, 0, self.n_units)  # [coin] one of each unit, in each round
         return np.asarray(bits < np.asarray(threshold, np.int64))
 
-    def size_bins(self, n_bins: int) -> IntArray:
-        """For each unit, the bin of the norm of its word counts: 4·log₂ of it, rounded down, within the bins."""
+    def size_histogram(self, n_bins: int) -> IntArray:
         norms2 = np.empty(self.n_units, np.int64)
         squared_norms(self.words, self.offsets[self.first_document], np.zeros(self.n_words, np.int32), norms2)
-        bins: IntArray = np.clip(np.floor(2 * np.log2(np.maximum(norms2, 1))), 0, n_bins - 1).astype(np.int64)
-        return bins
+        bins = np.clip(np.floor(2 * np.log2(np.maximum(norms2, 1))), 0, n_bins - 1).astype(np.int64)
+        return np.bincount(bins, minlength=n_bins)
 
-    def word_counts(self, word_weights: Float32Array, clip: float) -> IntArray:
-        """The clipped word counts of all units, added up, in steps of the grid."""
+    def word_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
         everything = np.zeros(self.words.size, np.uint16)
         out = np.zeros(self.n_words, np.int64)
         ends = self.offsets[self.first_document[1:]]
         tally = contribution_scratch(self.n_words, 1, int(np.diff(ends, prepend=0).max(initial=0)))
-        add_contributions(self.words, everything, ends, 0, self.n_units, 1, word_weights, clip, tally, out)
+        weights32 = word_weights.astype(np.float32)
+        add_contributions(self.words, everything, ends, 0, self.n_units, 1, weights32, clip, tally, out)
         return out
 
     def residuals(
         self,
         number: int,
-        included: BoolArray,
-        weights: Float32Array,
+        threshold: Threshold,
+        weights: Table,
         alpha: FloatArray,
         *,
-        n_sweeps: int,
-        cell_weights: Float32Array,
-        background: Float32Array,
+        local_sweeps: int,
+        cell_weights: Table,
+        background: Table,
         clip: float,
     ) -> IntArray:
-        """Round ``number``: sweep the included units and add up their residual contributions (:func:`add_residuals`),
-        flat word × width, in steps of the grid."""
-        batch = self._batch(included)
+        batch = self._batch(self.coins(number, threshold))
         n_places = min(batch.longest, self.n_words)
-        scratch = [residual_scratch(self.n_words, self.width, n_places) for _ in self._scratch]
-        sums = [Sums(self.n_words * self.width, clip) for _ in self._scratch]
+        scratch = [residual_scratch(self.n_words, self._width, n_places) for _ in self._scratch]
+        sums = [Sums(self.n_words * self._width, clip) for _ in self._scratch]
         # [unit-residual] all documents of a unit are clipped as one
         documents = (batch.words, batch.topics, batch.offsets, batch.first_document)
         row = self._row(alpha)
-        tables = (weights, row, cell_weights, background)
-        first_sums = np.empty_like(weights)
-        running_sums(weights, row, first_sums)
+        wide = self._wide(weights)
+        tables = (wide, row, self._wide(cell_weights), self._wide(background))
+        first_sums = np.empty_like(wide)
+        running_sums(wide, row, first_sums)
         start, stream = np.uint32(Purpose.ROUND_START), np.uint32(number)
 
         def begin(thread: int, first: int, last: int) -> None:
             places = (batch.words, batch.offsets, batch.numbers, batch.topics, first, last)
             _, bits, slots = self._scratch[thread]
             # [afresh] p(k) ∝ φ̃[w, k] · α_k: from the tokens and the released table, and from no earlier round
-            topics_by_word(*places, first_sums, self.width, self.key.words, start, stream, bits, slots)
+            topics_by_word(*places, first_sums, self._width, self.key.words, start, stream, bits, slots)
 
         def contribute(thread: int, piece: int) -> None:
             def add(first: int, last: int, out: UInt32Array) -> None:
@@ -151,13 +140,23 @@ class RoundEngine:
 
             sums[thread].add(add, batch.cuts[piece], batch.cuts[piece + 1])
 
-        self._sweep(number, batch, weights, row, n_sweeps, begin, contribute)
-        return np.asarray(sum(part.total for part in sums))
+        self._sweep(number, batch, wide, row, local_sweeps, begin, contribute)
+        return self._narrow(sum(part.total for part in sums))
 
-    def _row(self, alpha: FloatArray) -> Float32Array:
-        alpha32 = aligned(self.width, np.float32)
-        alpha32[: self.n_topics] = alpha
-        return alpha32
+    def _row(self, alpha: FloatArray, dtype: type = np.float32) -> AnyArray:
+        row = aligned(self._width, dtype)
+        row[: self.n_topics] = alpha
+        return row
+
+    def _wide(self, table: Table, dtype: type = np.float32) -> AnyArray:
+        """As kernels read it: flat, word × width, zero beyond the last topic."""
+        flat = aligned(self.n_words * self._width, dtype)
+        flat.reshape(self.n_words, self._width)[:, : self.n_topics] = table
+        return flat
+
+    def _narrow(self, sums: Any) -> AnyArray:
+        """What kernels added up, as word × topic."""
+        return np.ascontiguousarray(sums.reshape(self.n_words, self._width)[:, : self.n_topics])
 
     def _sweep(
         self,
@@ -165,7 +164,7 @@ class RoundEngine:
         batch: Batch,
         weights: Float32Array,
         alpha: Float32Array,
-        n_sweeps: int,
+        local_sweeps: int,
         begin: Callable[[int, int, int], None],
         contribute: Callable[[int, int], None],
     ) -> None:
@@ -173,7 +172,7 @@ class RoundEngine:
 
         ``begin(thread, first, last)`` gives the tokens of some documents of the batch their first topics.
         """
-        n_visits, purpose, stream = int(n_sweeps), np.uint32(Purpose.SWEEP), np.uint32(number)
+        n_visits, purpose, stream = int(local_sweeps), np.uint32(Purpose.SWEEP), np.uint32(number)
 
         def work(thread: int, piece: int) -> None:
             first, last = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]

@@ -19,7 +19,6 @@ def add_draw_losses(
     first: Int,
     last: Int,
     statistic: AnyArray,
-    width: Int,
     prior: FloatArray,
     mass: FloatArray,
     alpha: FloatArray,
@@ -29,7 +28,7 @@ def add_draw_losses(
     """Add ε of a draw of every token to ``losses`` (level × token), for the documents ``first`` to ``last`` (excluded).
 
     The sweep is replayed: when token i was drawn, the tokens of its document before i had their topic ``after`` the
-    sweep and those behind it the one ``before``; the word counts (``statistic``, flat word × width) stood still. So
+    sweep and those behind it the one ``before``; the word counts (``statistic``, word × topic) stood still. So
 
         r_k = (statistic[w, k] + prior) / mass[k] · (n[d, k] + α_k),    p = r / Σ r
 
@@ -41,16 +40,16 @@ def add_draw_losses(
     n_topics = alpha.shape[0]
     counts, chances = np.zeros(n_topics), np.empty(n_topics)
     left, share = 1.0 / grown, 1.0 / mass
-    step = 0 if prior.shape[0] == 1 else 1
+    step = 0 if prior.size == 1 else 1  # one number for all cells
     for d in range(first, last):
         counts[:] = 0.0
         for i in range(offsets[d], offsets[d + 1]):
             counts[before[i]] += 1.0
         for i in range(offsets[d], offsets[d + 1]):
             counts[before[i]] -= 1.0
-            row, total = words[i] * width, 0.0
+            w, total = words[i], 0.0
             for k in range(n_topics):
-                chances[k] = (statistic[row + k] + prior[step * (row + k)]) * share[k] * (counts[k] + alpha[k])
+                chances[k] = (statistic[w, k] + prior[step * w, step * k]) * share[k] * (counts[k] + alpha[k])
                 total += chances[k]
             for k in range(n_topics):
                 chances[k] /= total

@@ -17,9 +17,9 @@ TRIES = 4
 """How often a unit is shrunk before it is left out. One is nearly always enough."""
 
 
-def contribution_scratch(n_words: int, width: int, n_cells: int) -> Int32Array:
-    """Working memory of one thread: a word × width table, and the places of up to ``n_cells`` cells of one unit."""
-    return np.zeros(n_words * width + 2 * n_cells, np.int32)
+def contribution_scratch(n_words: int, n_topics: int, n_cells: int) -> Int32Array:
+    """Working memory of one thread: a word × topic table, and the places of up to ``n_cells`` cells of one unit."""
+    return np.zeros(n_words * n_topics + 2 * n_cells, np.int32)
 
 
 AHEAD = 8
@@ -75,13 +75,13 @@ def add_contributions(
     unit_ends: IntArray,
     first: Int,
     last: Int,
-    width: Int,
+    n_topics: Int,
     word_weights: Float32Array,
     clip: float,
     tally: Int32Array,
     out: IntArray,
 ) -> None:
-    """Add the contributions of units ``first`` to ``last - 1`` to ``out``, flat word × width.
+    """Add the contributions of units ``first`` to ``last - 1`` to ``out``, flat word × topic.
 
     Unit ``m`` owns the tokens from ``unit_ends[m - 1]`` (0 for the first) to ``unit_ends[m]``. Its contribution is
     v[w, k] = word_weights[w] · (how often its tokens w have topic k), shrunk to ‖v‖₂ ≤ ``clip`` where it is longer,
@@ -96,14 +96,14 @@ def add_contributions(
     """
     usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
     limit = np.int64(math.floor(clip * clip)) if usable else np.int64(-1)
-    cells = word_weights.shape[0] * width  # behind the table: the cells of the unit, then their words
+    cells = word_weights.shape[0] * n_topics  # behind the table: the cells of the unit, then their words
     its_words = cells + (tally.shape[0] - cells) // 2
     for unit in range(first, last):
         start = unit_ends[unit - 1] if unit > 0 else 0
         stop = unit_ends[unit]
         n_cells = 0
         for i in range(start, stop):
-            cell = words[i] * width + topics[i]
+            cell = words[i] * n_topics + topics[i]
             if tally[cell] == 0:
                 tally[cells + n_cells] = cell
                 tally[its_words + n_cells] = words[i]

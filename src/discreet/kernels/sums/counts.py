@@ -21,21 +21,23 @@ from discreet.kernels.lanes import LANES
 
 @bare_kernel
 def count_topics(
-    words: Int32Array, topics: UInt16Array, first_token: Int, last_token: Int, width: Int, counts: Int32Array
+    words: Int32Array, topics: UInt16Array, first_token: Int, last_token: Int, n_topics: Int, counts: Int32Array
 ) -> None:
-    """Add the tokens ``first_token`` to ``last_token - 1`` to the flat word × width ``counts``."""
-    wide = at(width)
+    """Add the tokens ``first_token`` to ``last_token - 1`` to ``counts``, flat word × topic."""
+    row = at(n_topics)
     for i in range(first_token, last_token):
-        counts[at(words[at(i)]) * wide + at(topics[at(i)])] += np.int32(1)
+        counts[at(words[at(i)]) * row + at(topics[at(i)])] += np.int32(1)
 
 
 @kernel
-def topic_totals(statistic: AnyArray, width: Int, totals: FloatArray) -> None:
-    """Column sums of the flat word × width ``statistic``; exact for whole numbers below 2^53."""
-    totals[:] = 0.0
-    for row in range(0, statistic.shape[0], width):
-        for k in range(width):
-            totals[k] += statistic[row + k]
+def topic_totals(statistic: AnyArray) -> FloatArray:
+    """Column sums of a word × topic ``statistic``, in rising order of words."""
+    n_words, n_topics = statistic.shape
+    totals = np.zeros(n_topics)
+    for w in range(n_words):
+        for k in range(n_topics):
+            totals[k] += statistic[w, k]
+    return totals
 
 
 @kernel
@@ -45,49 +47,47 @@ def sampling_weights(
     scale: FloatArray,
     first_word: Int,
     last_word: Int,
-    n_topics: Int,
     weights: Float32Array,
 ) -> None:
     """φ̃[w, k] = (statistic[w, k] + prior) · scale[k], rounded once to float32, for a range of words.
 
-    ``statistic`` and ``weights`` are flat, word × width, ``width`` being the length of ``scale``. ``prior`` is one
-    number for all cells or one for each. Columns from ``n_topics`` on stay zero.
+    ``statistic`` is word × topic, and ``prior`` too, or a single cell. ``weights`` is word × width; its columns beyond
+    the last topic stay as they are.
     """
-    width = scale.shape[0]
-    step = 0 if prior.shape[0] == 1 else 1
-    for row in range(first_word * width, last_word * width, width):
+    n_topics = scale.shape[0]
+    step = 0 if prior.size == 1 else 1
+    for w in range(first_word, last_word):
         for k in range(n_topics):
-            weights[row + k] = np.float32((statistic[row + k] + prior[step * (row + k)]) * scale[k])
+            weights[w, k] = np.float32((statistic[w, k] + prior[step * w, step * k]) * scale[k])
 
 
 @kernel
-def log_likelihood(
-    counts: Int32Array, totals: FloatArray, prior: FloatArray, table: FloatArray, width: Int, n_topics: Int
-) -> float:
-    """log p(w | z): Griffiths and Steyvers (2004), Eq. 2, with a prior for each cell where given.
+def log_likelihood(counts: Int32Array, totals: FloatArray, prior: FloatArray, table: FloatArray) -> float:
+    """log p(w | z): Griffiths and Steyvers (2004), Eq. 2, of ``counts``, word × topic.
 
-    ``table[n]`` is log Γ(n + β) − log Γ(β) for small n and one β for all cells; an empty table means look nothing up.
+    ``prior`` is word × topic or a single cell. ``table[n]`` is log Γ(n + β) − log Γ(β) for small n and one β for all
+    cells; an empty table means look nothing up.
     """
-    step = 0 if prior.shape[0] == 1 else 1
-    n_words = counts.shape[0] // width
+    n_words, n_topics = counts.shape
+    step = 0 if prior.size == 1 else 1
     total = 0.0
     for k in range(n_topics):
-        mass = n_words * prior[0]
+        mass = n_words * prior[0, 0]
         if step == 1:
             mass = 0.0
             for w in range(n_words):
-                mass += prior[w * width + k]
+                mass += prior[w, k]
         total += math.lgamma(mass) - math.lgamma(totals[k] + mass)
-    for row in range(0, counts.shape[0], width):
+    for w in range(n_words):
         part = 0.0
         for k in range(n_topics):
-            n = counts[row + k]
+            n = counts[w, k]
             if n == 0:
                 continue
             if n < table.shape[0]:
                 part += table[n]
             else:
-                beta = prior[step * (row + k)]
+                beta = prior[step * w, step * k]
                 part += math.lgamma(n + beta) - math.lgamma(beta)
         total += part
     return total
@@ -141,13 +141,13 @@ def alpha_statistics(
 
 
 @kernel
-def beta_statistics(counts: Int32Array, width: Int, n_topics: Int, beta: float) -> float:
+def beta_statistics(counts: Int32Array, beta: float) -> float:
     """Σ over cells of ψ(n_kw + β) − ψ(β): the numerator of the fixed point for a symmetric β."""
     total = 0.0
-    for row in range(0, counts.shape[0], width):
-        for k in range(n_topics):
-            if counts[row + k] > 0:
-                total += rising_sum(counts[row + k], beta)
+    for w in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            if counts[w, k] > 0:
+                total += rising_sum(counts[w, k], beta)
     return total
 
 

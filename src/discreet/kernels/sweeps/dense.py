@@ -17,25 +17,21 @@ from __future__ import annotations
 import numpy as np
 
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
-from discreet.kernels.compile import at, bare_kernel, part
+from discreet.kernels.compile import at, bare_kernel, inlined_part, part
 from discreet.kernels.lanes import LANES, as_float, gather, load, passed, splat, store, transpose, unit_interval, where
 from discreet.kernels.sweeps.slots import (
     BITS_SIZE,
     CHOSEN,
-    END,
     NOW,
-    PLACE,
     ROWS,
     SLOTS_SIZE,
-    TOKEN,
     WORD_ROW,
     aligned,
-    open_slots,
-    start_document,
-    step_on,
+    book_draws,
+    fill_slots,
 )
 
-_TALLY = BITS_SIZE  # in `bits`, 2 × width: a document's topics as it starts, even and odd tokens apart
+_TALLY = BITS_SIZE  # in `bits`, 2 × width: a document's topics as it starts
 
 
 def dense_scratch(width: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
@@ -49,40 +45,50 @@ def dense_scratch(width: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
     return aligned(2 * LANES * width + LANES * LANES, np.float32), bits, aligned(SLOTS_SIZE, np.uint64)
 
 
+# A document's topics are counted in its slot's row of ``rows`` (see ``kernels/sweeps/slots.py``).
+
+
 @part
 def count_document(
-    row: Int,
+    slot: Int,
     topics: UInt16Array,
     start: Int,
     stop: Int,
     width: Int,
     rows: Float32Array,
-    tally: Int,
     bits: UInt32Array,
+    slots: UInt64Array,
 ) -> None:
-    """The topics of one document's tokens, to ``rows`` from ``row`` on.
-
-    Two tallies, in ``bits`` from ``tally`` on, even and odd tokens apart: equal neighbours would wait for each other.
-    """
-    for k in range(tally, tally + 2 * width, LANES):
+    """Two tallies, even and odd tokens apart: equal neighbours would wait for each other."""
+    for k in range(_TALLY, _TALLY + 2 * width, LANES):
         store(bits, k, splat(np.uint32(0)))
-    even, odd = at(tally), at(tally + width)
+    even, odd = at(_TALLY), at(_TALLY + width)
     for i in range(start, stop - 1, 2):
         bits[even + at(topics[at(i)])] += np.uint32(1)
         bits[odd + at(topics[at(i + 1)])] += np.uint32(1)
     if (stop - start) % 2 == 1:
         bits[even + at(topics[at(stop - 1)])] += np.uint32(1)
     for k in range(0, width, LANES):
-        store(rows, row + k, as_float(load(bits, tally + k) + load(bits, tally + width + k)))
+        store(rows, slot * width + k, as_float(load(bits, _TALLY + k) + load(bits, _TALLY + width + k)))
 
 
-@part
-def _count_slot(
-    slot: Int, topics: UInt16Array, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+@inlined_part
+def chosen_topic(slot: Int, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array) -> np.uint64:
+    return np.uint64(bits[CHOSEN + slot])
+
+
+@inlined_part
+def take_token(
+    slot: Int, topic: np.uint64, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
 ) -> None:
-    """Count the topics of the document in this slot."""
-    start, stop = np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])
-    count_document(slot * width, topics, start, stop, width, rows, _TALLY, bits)
+    rows[np.uint64(slot) * np.uint64(width) + topic] -= np.float32(1)
+
+
+@inlined_part
+def return_token(
+    slot: Int, topic: np.uint64, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+) -> None:
+    rows[np.uint64(slot) * np.uint64(width) + topic] += np.float32(1)
 
 
 @bare_kernel
@@ -112,18 +118,12 @@ def sweep_dense(
     topics are zero. The last three arguments come from :func:`dense_scratch`.
     """
     width = alpha.shape[0]
-    wide = np.uint64(width)
     partial, sums = LANES * width, 2 * LANES * width
     nothing = splat(np.float32(0))
-    open_slots(first, n_visits, slots)
-    for slot in range(LANES):
-        if start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
-            _count_slot(slot, topics, width, rows, bits, slots)
-            i = slots[TOKEN + slot]
-            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
-            bits[NOW + slot] = bits[slots[PLACE + slot]]
-            rows[np.uint64(slot) * wide + np.uint64(topics[i])] -= np.float32(1)
-
+    documents = (words, offsets, numbers, topics, width, key, purpose, sweep)
+    tables = (width, rows)
+    functions = (chosen_topic, count_document, take_token, return_token)
+    fill_slots(first, last, n_visits, 0, *documents, count_document, take_token, tables, bits, slots)
     active = 1
     while active > 0:
         # 1. Sixteen documents, one token each: lane sums of the topics' weights.
@@ -155,22 +155,5 @@ def sweep_dense(
             chosen = chosen + passed(gather(rows, k, places), mark, total) * splat(np.uint32(LANES))
         store(bits, CHOSEN, chosen)
 
-        # 3. Book the draws and step on. The next token leaves its counts here, long before step 1 reads them.
-        active = 0
-        for slot in range(LANES):
-            i = slots[TOKEN + slot]
-            if i == slots[END + slot]:
-                continue
-            active += 1
-            row, topic = np.uint64(slot) * wide, np.uint64(bits[CHOSEN + slot])
-            topics[i] = topic
-            if step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots):
-                rows[row + topic] += np.float32(1)
-            elif start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
-                _count_slot(slot, topics, width, rows, bits, slots)
-            else:
-                continue
-            i = slots[TOKEN + slot]
-            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
-            bits[NOW + slot] = bits[slots[PLACE + slot]]
-            rows[row + np.uint64(topics[i])] -= np.float32(1)
+        # 3. Book the draws and step on.
+        active = book_draws(last, 0, *documents, *functions, tables, bits, slots)

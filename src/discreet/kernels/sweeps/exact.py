@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
-from discreet.kernels.compile import bare_kernel, part
+from discreet.kernels.compile import bare_kernel
 from discreet.kernels.lanes import (
     LANES,
     gather,
@@ -27,22 +27,8 @@ from discreet.kernels.lanes import (
     whole_53,
     widen,
 )
-from discreet.kernels.sweeps.dense import count_document
-from discreet.kernels.sweeps.slots import (
-    BITS_SIZE,
-    CHOSEN,
-    END,
-    NOW,
-    PLACE,
-    ROWS,
-    SLOTS_SIZE,
-    TOKEN,
-    WORD_ROW,
-    aligned,
-    open_slots,
-    start_document,
-    step_on,
-)
+from discreet.kernels.sweeps.dense import chosen_topic, count_document, dense_scratch, return_token, take_token
+from discreet.kernels.sweeps.slots import CHOSEN, LOW, NOW, ROWS, WORD_ROW, aligned, book_draws, fill_slots
 
 UNIFORM_BITS = 20
 """−log₂ γ."""
@@ -53,9 +39,6 @@ _UNIFORM_BELOW = np.uint32(2 ** (32 - UNIFORM_BITS))
 _SKIPPED = np.float64(2 ** (53 - UNIFORM_BITS))
 _SHARE = np.float64(1 / (2**53 - 2 ** (53 - UNIFORM_BITS)))
 
-_LOW = BITS_SIZE  # in `bits`: the second word of each slot's draw
-_TALLY = _LOW + LANES  # 2 × width: a document's topics as it starts, even and odd tokens apart
-
 
 def exact_scratch(width: Int) -> tuple[Float32Array, FloatArray, UInt32Array, UInt64Array]:
     """Working memory of one thread; its contents mean nothing between calls.
@@ -63,37 +46,8 @@ def exact_scratch(width: Int) -> tuple[Float32Array, FloatArray, UInt32Array, UI
     16 × width topic counts and as many products; running sums of one lane for each document and 16 × 16 lane sums; for
     the others see ``kernels/sweeps/slots.py``.
     """
-    bits = aligned(_TALLY + 2 * width, np.uint32)
-    bits[ROWS : ROWS + LANES] = np.arange(LANES) * width
-    sums = aligned(width + LANES * LANES, np.float64)
-    return aligned(2 * LANES * width, np.float32), sums, bits, aligned(SLOTS_SIZE, np.uint64)
-
-
-@part
-def _enter(
-    slot: Int,
-    words: Int32Array,
-    topics: UInt16Array,
-    width: Int,
-    rows: Float32Array,
-    bits: UInt32Array,
-    slots: UInt64Array,
-) -> None:
-    """Make the slot's token ready to be drawn: its word, its two random words, and itself out of the counts."""
-    i, place = slots[TOKEN + slot] >> np.uint64(1), slots[PLACE + slot]
-    slots[WORD_ROW + slot] = np.uint64(words[i]) * np.uint64(width)
-    bits[NOW + slot] = bits[place]
-    bits[_LOW + slot] = bits[place + np.uint64(1)]
-    rows[np.uint64(slot) * np.uint64(width) + np.uint64(topics[i])] -= np.float32(1)
-
-
-@part
-def _count_slot(
-    slot: Int, topics: UInt16Array, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
-) -> None:
-    """Count the topics of the document in this slot, which has two draws for each token."""
-    start, stop = np.int64(slots[TOKEN + slot]) // 2, np.int64(slots[END + slot]) // 2
-    count_document(slot * width, topics, start, stop, width, rows, _TALLY, bits)
+    _, bits, slots = dense_scratch(width)
+    return aligned(2 * LANES * width, np.float32), aligned(width + LANES * LANES, np.float64), bits, slots
 
 
 @bare_kernel
@@ -122,16 +76,13 @@ def sweep_exact(
     four arguments come from :func:`exact_scratch`.
     """
     width = alpha.shape[0]
-    wide, one = np.uint64(width), np.uint64(1)
     products, lanes = LANES * width, width
     nothing = splat(np.float64(0))
     skipped, share = splat(_SKIPPED), splat(_SHARE)
-    open_slots(first, 1, slots)
-    for slot in range(LANES):
-        if start_document(slot, draw_offsets, numbers, last, key, purpose, sweep, bits, slots):
-            _count_slot(slot, topics, width, rows, bits, slots)
-            _enter(slot, words, topics, width, rows, bits, slots)
-
+    documents = (words, draw_offsets, numbers, topics, width, key, purpose, sweep)
+    tables = (width, rows)
+    functions = (chosen_topic, count_document, take_token, return_token)
+    fill_slots(first, last, 1, 1, *documents, count_document, take_token, tables, bits, slots)
     active = 1
     while active > 0:
         # 1. Sixteen documents, one token each: lane sums of the topics' weights.
@@ -150,7 +101,7 @@ def sweep_exact(
         for lane in range(lanes, lanes + LANES * LANES, LANES):
             total = total + load(sums, lane)
             store(sums, lane, total)
-        mark = (whole_53(load(bits, NOW), load(bits, _LOW)) - skipped) * (total * share)
+        mark = (whole_53(load(bits, NOW), load(bits, LOW)) - skipped) * (total * share)
         chosen, below = splat(np.uint32(0)), nothing
         for lane in range(lanes, lanes + LANES * LANES, LANES):
             running = load(sums, lane)
@@ -166,23 +117,9 @@ def sweep_exact(
             chosen = chosen + passed(load(sums, k), mark, total) * splat(np.uint32(LANES))
         store(bits, CHOSEN, chosen)
 
-        # 3. Book the draws and step on. The next token leaves its counts here, long before step 1 reads them.
-        active = 0
         for slot in range(LANES):
-            i = slots[TOKEN + slot]
-            if i == slots[END + slot]:
-                continue
-            active += 1
-            topic = np.uint64(bits[CHOSEN + slot])
             if bits[NOW + slot] < _UNIFORM_BELOW:  # [uniform]
-                topic = (np.uint64(bits[_LOW + slot]) * np.uint64(n_topics)) >> np.uint64(32)
-            topics[i >> np.uint64(1)] = topic
-            slots[TOKEN + slot] += one  # to the second word, which lies in the same window
-            slots[PLACE + slot] += one
-            if step_on(slot, draw_offsets, numbers, key, purpose, sweep, bits, slots):
-                rows[np.uint64(slot) * wide + topic] += np.float32(1)
-            elif start_document(slot, draw_offsets, numbers, last, key, purpose, sweep, bits, slots):
-                _count_slot(slot, topics, width, rows, bits, slots)
-            else:
-                continue
-            _enter(slot, words, topics, width, rows, bits, slots)
+                bits[CHOSEN + slot] = (np.uint64(bits[LOW + slot]) * np.uint64(n_topics)) >> np.uint64(32)
+
+        # 3. Book the draws and step on.
+        active = book_draws(last, 1, *documents, *functions, tables, bits, slots)

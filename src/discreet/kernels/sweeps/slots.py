@@ -11,14 +11,26 @@ others are swept beside it.
 
 Working memory is two flat arrays with named places, not a tuple of many: reading a field of a tuple in compiled code
 counts a reference, atomically, each time.
+
+What a kernel keeps of a document's topics is its own. It gives ``tables``, and four functions of them:
+
+* ``choose(slot, *tables, bits, slots)``: the topic that was drawn for the token in this slot;
+* ``take_document(slot, topics, start, stop, *tables, bits, slots)``: count the topics of the slot's new document;
+* ``take_token(slot, topic, *tables, bits, slots)``: take the topic of the token that is drawn next out of the counts;
+* ``return_token(slot, topic, *tables, bits, slots)``: count the topic that was drawn.
+
+Functions and tables are known when a kernel is compiled, so that they cost nothing (``benchmarks/sweep_kernels.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from discreet._types import AnyArray, Int, IntArray, UInt32Array, UInt64Array
-from discreet.kernels.compile import inlined_part, part
+from discreet._types import AnyArray, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
+from discreet.kernels.compile import inlined_part, outlined_part, part
 from discreet.kernels.lanes import LANES, load, store
 from discreet.kernels.stream import BLOCK, GROUP, fill_document, fill_group
 
@@ -35,7 +47,8 @@ _PLACES = _AHEAD + LANES * LANES  # their documents and block numbers
 NOW = _PLACES + 2 * LANES  # the draw that each slot uses now
 ROWS = NOW + LANES  # where each slot's row starts
 CHOSEN = ROWS + LANES  # the topics drawn
-BITS_SIZE = CHOSEN + LANES
+LOW = CHOSEN + LANES  # where a draw takes two words, the second that each slot uses now
+BITS_SIZE = LOW + LANES
 
 # Places in `slots` (uint64):
 WORD_ROW = 0  # where the row of the token's word starts
@@ -69,7 +82,7 @@ def open_slots(first: Int, n_visits: Int, slots: UInt64Array) -> None:
     slots[_NEXT], slots[_AHEAD_DOCUMENT], slots[_AHEAD_USED] = first, first, LANES
 
 
-@part
+@outlined_part
 def start_document(
     slot: Int,
     offsets: IntArray,
@@ -169,3 +182,103 @@ def _fill_window(
     stop = start + min((left + GROUP - 1) // GROUP * GROUP, WINDOW)
     fill_document(key, purpose, sweep, numbers[document], block, bits, _PLACES, bits, start, stop)
     slots[PLACE + slot], slots[_WINDOW_BLOCK + slot] = start, block + WINDOW // BLOCK
+
+
+@inlined_part
+def enter_token(
+    slot: Int,
+    doubled: Int,
+    words: Int32Array,
+    topics: UInt16Array,
+    width: Int,
+    take_token: Callable[..., None],
+    tables: tuple[Any, ...],
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Make the slot's token ready to be drawn: its word, its random bits, and its topic out of the counts."""
+    i, place = slots[TOKEN + slot] >> np.uint64(doubled), slots[PLACE + slot]
+    slots[WORD_ROW + slot] = np.uint64(words[i]) * np.uint64(width)
+    bits[NOW + slot] = bits[place]
+    if doubled:
+        bits[LOW + slot] = bits[place + np.uint64(1)]
+    take_token(slot, np.uint64(topics[i]), *tables, bits, slots)
+
+
+@inlined_part
+def fill_slots(
+    first: Int,
+    last: Int,
+    n_visits: Int,
+    doubled: Int,
+    words: Int32Array,
+    offsets: IntArray,
+    numbers: UInt32Array,
+    topics: UInt16Array,
+    width: Int,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    take_document: Callable[..., None],
+    take_token: Callable[..., None],
+    tables: tuple[Any, ...],
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Put the first documents into the slots, ready for the first draws.
+
+    ``doubled`` is 1 where a draw takes two words of the stream, else 0: ``offsets`` are then twice those of the tokens,
+    and token i of a document takes the words 2i and 2i + 1. ``width`` is that of a row of weights.
+    """
+    open_slots(first, n_visits, slots)
+    for slot in range(LANES):
+        if start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
+            start, stop = np.int64(slots[TOKEN + slot]) >> doubled, np.int64(slots[END + slot]) >> doubled
+            take_document(slot, topics, start, stop, *tables, bits, slots)
+            enter_token(slot, doubled, words, topics, width, take_token, tables, bits, slots)
+
+
+@inlined_part
+def book_draws(
+    last: Int,
+    doubled: Int,
+    words: Int32Array,
+    offsets: IntArray,
+    numbers: UInt32Array,
+    topics: UInt16Array,
+    width: Int,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
+    choose: Callable[..., Any],
+    take_document: Callable[..., None],
+    take_token: Callable[..., None],
+    return_token: Callable[..., None],
+    tables: tuple[Any, ...],
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> int:
+    """Write down the topics that were drawn and step on; how many slots had a token.
+
+    The next token leaves its counts here, long before the sums over topics read them.
+    """
+    active, double = 0, np.uint64(doubled)
+    for slot in range(LANES):
+        i = slots[TOKEN + slot]
+        if i == slots[END + slot]:
+            continue
+        active += 1
+        topic = choose(slot, *tables, bits, slots)
+        topics[i >> double] = topic
+        if doubled:  # to the second word, which lies in the same window
+            slots[TOKEN + slot] += double
+            slots[PLACE + slot] += double
+        if step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots):
+            return_token(slot, topic, *tables, bits, slots)
+        elif start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
+            start, stop = np.int64(slots[TOKEN + slot]) >> doubled, np.int64(slots[END + slot]) >> doubled
+            take_document(slot, topics, start, stop, *tables, bits, slots)
+        else:
+            continue
+        enter_token(slot, doubled, words, topics, width, take_token, tables, bits, slots)
+    return active

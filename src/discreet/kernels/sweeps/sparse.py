@@ -13,21 +13,17 @@ from __future__ import annotations
 import numpy as np
 
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
-from discreet.kernels.compile import bare_kernel, part
+from discreet.kernels.compile import bare_kernel, inlined_part, outlined_part, part
 from discreet.kernels.lanes import LANES, gather, load, passed, prefetch, splat, store, transpose, unit_interval, where
 from discreet.kernels.sweeps.slots import (
     BITS_SIZE,
     CHOSEN,
-    END,
     NOW,
-    PLACE,
     SLOTS_SIZE,
-    TOKEN,
     WORD_ROW,
     aligned,
-    open_slots,
-    start_document,
-    step_on,
+    book_draws,
+    fill_slots,
 )
 
 _PRESENT = SLOTS_SIZE  # in `slots`: how many topics each document has
@@ -94,10 +90,45 @@ def _draw_smooth(word: Int, mark: np.float32, weights: Float32Array, alpha: Floa
     return topic
 
 
-@part
-def _add_topic(
-    slot: Int, topic: np.uint64, capacity: Int, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+# A document's topics are a list (see ``kernels/sweeps/slots.py``).
+
+
+@inlined_part
+def chosen_topic(
+    slot: int,
+    capacity: int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    smooth: Float32Array,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> np.uint64:
+    partial, smooth_now = LANES * capacity, 2 * LANES * capacity + LANES * LANES
+    rest, rest_smooth = smooth_now + LANES, smooth_now + 2 * LANES
+    if bits[_SMOOTH_FLAG + slot] != 0:
+        word = np.int64(slots[WORD_ROW + slot])
+        return np.uint64(_draw_smooth(word, rows[rest_smooth + slot], weights, alpha, smooth))
+    place = slot * capacity + np.int64(bits[CHOSEN + slot])
+    end = place + (np.int64(slots[_PRESENT + slot]) - 1) // LANES * LANES
+    while place < end and rows[partial + place] <= rows[rest + slot] and rows[partial + place] < rows[partial + end]:
+        place += LANES
+    return np.uint64(bits[_IDS + place])
+
+
+@inlined_part
+def return_token(
+    slot: Int,
+    topic: np.uint64,
+    capacity: Int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    smooth: Float32Array,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
 ) -> None:
+    width = alpha.shape[0]
     at = np.uint64(_IDS + LANES * capacity + slot * width) + topic
     place = bits[at]
     if place == 0:
@@ -108,10 +139,22 @@ def _add_topic(
     rows[np.uint64(slot * capacity) + np.uint64(place) - np.uint64(1)] += np.float32(1)
 
 
-@part
-def _take_topic(
-    slot: Int, topic: np.uint64, capacity: Int, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+@inlined_part
+def take_token(
+    slot: Int,
+    topic: np.uint64,
+    capacity: Int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    smooth: Float32Array,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
 ) -> None:
+    """Also note the sum of the alpha part of its word, and prefetch the weights that the draw will read."""
+    width = alpha.shape[0]
+    word, one = slots[WORD_ROW + slot], np.uint64(1)
+    rows[2 * LANES * capacity + LANES * LANES + slot] = smooth[(word + np.uint64(width)) // np.uint64(LANES) - one]
     places = np.uint64(_IDS + LANES * capacity + slot * width)
     ids, counts = np.uint64(_IDS + slot * capacity), np.uint64(slot * capacity)
     place = np.uint64(bits[places + topic]) - np.uint64(1)
@@ -126,27 +169,34 @@ def _take_topic(
         bits[ids + end] = 0
         rows[counts + end] = np.float32(0)
         slots[_PRESENT + slot] = end
+    for j in range(_IDS + slot * capacity, _IDS + slot * capacity + np.int64(slots[_PRESENT + slot])):
+        prefetch(weights, np.int64(word) + np.int64(bits[j]))
 
 
-@part
-def _list_document(
+@outlined_part
+def list_document(
     slot: Int,
     topics: UInt16Array,
+    start: Int,
+    stop: Int,
     capacity: Int,
-    width: Int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    smooth: Float32Array,
     rows: Float32Array,
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
     """Forget the topics of the slot's last document and list those of the new one."""
+    width = alpha.shape[0]
     for place in range(np.int64(slots[_PRESENT + slot])):
         topic = np.uint64(bits[_IDS + slot * capacity + place])
         bits[np.uint64(_IDS + LANES * capacity + slot * width) + topic] = 0
         bits[_IDS + slot * capacity + place] = 0
         rows[slot * capacity + place] = np.float32(0)
     slots[_PRESENT + slot] = 0
-    for i in range(np.int64(slots[TOKEN + slot]), np.int64(slots[END + slot])):
-        _add_topic(slot, np.uint64(topics[i]), capacity, width, rows, bits, slots)
+    for i in range(start, stop):
+        return_token(slot, np.uint64(topics[i]), capacity, weights, alpha, smooth, rows, bits, slots)
 
 
 @bare_kernel
@@ -174,24 +224,16 @@ def sweep_sparse(
     """
     width = alpha.shape[0]
     capacity = (rows.shape[0] - LANES * LANES - 3 * LANES) // (2 * LANES)
-    wide, one = np.uint64(width), np.uint64(1)
     partial, sums = LANES * capacity, 2 * LANES * capacity
     smooth_now = sums + LANES * LANES
     rest, rest_smooth = smooth_now + LANES, smooth_now + 2 * LANES
-    n_blocks = np.uint64(width // LANES)
     nothing = splat(np.float32(0))
+    documents = (words, offsets, numbers, topics, width, key, purpose, sweep)
+    tables = (capacity, weights, alpha, smooth, rows)
+    functions = (chosen_topic, list_document, take_token, return_token)
     rows[:] = 0
     bits[_IDS:] = 0
-    open_slots(first, 1, slots)
-    for slot in range(LANES):
-        if start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
-            _list_document(slot, topics, capacity, width, rows, bits, slots)
-            i = slots[TOKEN + slot]
-            slots[WORD_ROW + slot] = np.uint64(words[i]) * wide
-            rows[smooth_now + slot] = smooth[(np.uint64(words[i]) + one) * n_blocks - one]
-            bits[NOW + slot] = bits[slots[PLACE + slot]]
-            _take_topic(slot, np.uint64(topics[i]), capacity, width, rows, bits, slots)
-
+    fill_slots(first, last, 1, 0, *documents, list_document, take_token, tables, bits, slots)
     active = 1
     while active > 0:
         # 1. Sixteen documents, one token each: lane sums over the topics present.
@@ -222,38 +264,5 @@ def sweep_sparse(
         store(rows, rest, mark - below)
         store(bits, CHOSEN, chosen)
 
-        # 3. Find the topic, book it and step on.
-        active = 0
-        for slot in range(LANES):
-            i = slots[TOKEN + slot]
-            if i == slots[END + slot]:
-                continue
-            active += 1
-            word, row = np.int64(slots[WORD_ROW + slot]), slot * capacity
-            if bits[_SMOOTH_FLAG + slot] != 0:
-                topic = np.uint64(_draw_smooth(word, rows[rest_smooth + slot], weights, alpha, smooth))
-            else:
-                place = row + np.int64(bits[CHOSEN + slot])
-                end = place + (np.int64(slots[_PRESENT + slot]) - 1) // LANES * LANES
-                while (
-                    place < end
-                    and rows[partial + place] <= rows[rest + slot]
-                    and rows[partial + place] < rows[partial + end]
-                ):
-                    place += LANES
-                topic = np.uint64(bits[_IDS + place])
-            topics[i] = topic
-            if step_on(slot, offsets, numbers, key, purpose, sweep, bits, slots):
-                _add_topic(slot, topic, capacity, width, rows, bits, slots)
-            elif start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
-                _list_document(slot, topics, capacity, width, rows, bits, slots)
-            else:
-                continue
-            i = slots[TOKEN + slot]
-            word = np.int64(words[i]) * width
-            slots[WORD_ROW + slot] = word
-            rows[smooth_now + slot] = smooth[(np.uint64(words[i]) + one) * n_blocks - one]
-            bits[NOW + slot] = bits[slots[PLACE + slot]]
-            _take_topic(slot, np.uint64(topics[i]), capacity, width, rows, bits, slots)
-            for j in range(_IDS + slot * capacity, _IDS + slot * capacity + np.int64(slots[_PRESENT + slot])):
-                prefetch(weights, word + np.int64(bits[j]))
+        # 3. Find each topic, book it and step on.
+        active = book_draws(last, 0, *documents, *functions, tables, bits, slots)

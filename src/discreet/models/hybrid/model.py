@@ -15,7 +15,9 @@ from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.sweeps import ThreadEngine
+from discreet.engines import open_sweeps
+from discreet.engines.interface import SweepEngine
+from discreet.kernels.sums.counts import topic_totals
 from discreet.mechanisms.release import Releases
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, AtLeastOne, Epsilon, Prior, Sweeps, Topics
@@ -135,7 +137,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         _check_lengths(corpus)
         fit = PrivateFit(self, corpus, unit=Unit.WORD, relation=Relation.REPLACE, observer=Observer.TRAJECTORY)
         fit.resume(plan.entries)
-        engine = ThreadEngine(corpus, self.n_topics, fit.key, self.n_threads)
+        engine = open_sweeps(corpus, self.n_topics, fit.key, n_threads=self.n_threads)
         payment = fit.pay(plan.n_sweeps, [plan.releases], draws=[plan.draws])  # [reserve] before noise is drawn
         training = _Training(self, plan, engine, payment, alpha, fit.saved)
         self.history_, conditions = run_sweeps(
@@ -202,7 +204,7 @@ class _Training:
         self,
         model: HybridLDA,
         plan: HybridPlan,
-        engine: ThreadEngine,
+        engine: SweepEngine,
         payment: Payment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
@@ -213,8 +215,6 @@ class _Training:
         self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.last: list[IntArray] = []
         self.clip = plan.clip(self.beta)
-        self.weights = engine.new_weights()
-        self.table = np.zeros((engine.n_words, engine.width))
         if saved:
             self.last = list(saved["last"])
             engine.restore(saved)
@@ -227,8 +227,7 @@ class _Training:
 
     def _release(self) -> IntArray:
         """The exact counts of now with fresh noise, word × topic."""
-        engine = self.engine
-        exact = engine.count().reshape(engine.n_words, engine.width)[:, : engine.n_topics].astype(np.int64)  # [exact]
+        exact = self.engine.count().astype(np.int64)  # [exact]
         noisy = self.releases.release(exact, self.plan.laplace)  # [release]
         self.last = [*self.last, noisy][-self.n_average :]
         return noisy
@@ -236,13 +235,12 @@ class _Training:
     def sweep(self, number: int) -> Measures:
         """Release, clamp, draw every topic anew under what was released."""
         self.payment.open_round(number, self._state)
-        engine, k = self.engine, self.engine.n_topics
-        np.clip(self._release(), 0.0, self.clip, out=self.table[:, :k])  # [clamp] weights lie in [β, C + β]
-        totals = engine.totals(self.table.ravel()) + engine.n_words * self.beta
+        table = np.clip(self._release(), 0.0, self.clip)  # [clamp] weights lie in [β, C + β]
+        totals = topic_totals(table) + self.engine.n_words * self.beta
         scale = totals.min() / totals  # [divisor] of what was released, and the same for every word
-        engine.fill_weights(self.weights, self.table.ravel(), np.array([self.beta]), scale)
         self.payment.draw_reservation.draw(event=self.plan.draw)  # [paid-draw]
-        engine.sweep_exact(self.weights, self.alpha, number)  # [frozen] each draw reads its own word and no other
+        # [frozen] each draw reads its own word and no other
+        self.engine.sweep_exact(table, self.alpha, number, prior=self.beta, scale=scale)
         return {}
 
     def topics(self) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, Self
 
-from discreet.engines.threads.units import RoundEngine
+from discreet.engines import open_units
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Topics, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
@@ -108,7 +108,7 @@ class PrivateLDA(SampledUnits, TopicModel):
         fit = PrivateFit(self, corpus, groups=groups)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         fit.resume(plan.entries, **({} if prior is None else {"word_prior": prior.tolist()}))
-        engine = RoundEngine(
+        engine = open_units(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet._random import Purpose
-from discreet._types import AnyArray, Float32Array, FloatArray
-from discreet.engines.threads.units import RoundEngine
+from discreet._types import AnyArray, FloatArray
+from discreet.engines.interface import UnitEngine
 from discreet.evaluation.usefulness import Setting, judge
-from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import Releases
 from discreet.models.private import shrink
 from discreet.models.private.plan import SIZES, PrivatePlan
@@ -69,7 +68,7 @@ class PrivateRounds:
         self,
         model: PrivateLDA,
         plan: PrivatePlan,
-        engine: RoundEngine,
+        engine: UnitEngine,
         payment: Payment,
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
@@ -122,8 +121,7 @@ class PrivateRounds:
         """How many units there are, and how large: each unit counts once, in the bin of its norm."""
         event = self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
-        bins = self.engine.size_bins(SIZES)
-        noisy = self.releases.release(np.bincount(bins, minlength=SIZES).astype(np.int64) * step, event) / step
+        noisy = self.releases.release(self.engine.size_histogram(SIZES) * step, event) / step
         deviation = event.scale / step
         kept = np.where(noisy > 3 * deviation, noisy, 0.0)  # bins that stand above the noise
         if not kept.sum() > 0:
@@ -136,7 +134,7 @@ class PrivateRounds:
         """The share of each word, from all units, clipped like any contribution."""
         engine, event = self.engine, self.plan.frequencies
         grid = self.clip / event.sensitivity
-        cells = engine.word_counts(np.full(engine.n_words, 1 / grid, np.float32), event.sensitivity)  # [words]
+        cells = engine.word_counts(np.full(engine.n_words, 1 / grid), event.sensitivity)  # [words]
         noisy = self.releases.release(cells, event).astype(np.float64) * grid
         deviation = event.scale * grid
         self.frequencies = shrink.frequencies(noisy, deviation)
@@ -162,16 +160,15 @@ class PrivateRounds:
         grid = self.clip / event.sensitivity
         exact = engine.residuals(
             number,
-            engine.coins(number, self.plan.threshold),
-            self._flat(self._weights()),
+            self.plan.threshold,
+            self._weights(),
             self.alpha,
-            n_sweeps=self.local_sweeps,
-            cell_weights=self._flat(self.cell_weights / grid),
-            background=self._flat(background),
+            local_sweeps=self.local_sweeps,
+            cell_weights=self.cell_weights / grid,
+            background=background,
             clip=event.sensitivity,  # [clip] what was charged
         )
-        cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
-        noisy = self.releases.release(cells, event).reshape(engine.n_words, model.n_topics)
+        noisy = self.releases.release(exact.ravel(), event).reshape(exact.shape)
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)
@@ -194,12 +191,6 @@ class PrivateRounds:
 
     def _step(self, number: int) -> float:
         return float(number**-STEP)
-
-    def _flat(self, table: FloatArray) -> Float32Array:
-        """As kernels want it: float32, flat, zero beyond the last topic."""
-        flat = aligned(self.engine.n_words * self.engine.width, np.float32)
-        flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics] = table
-        return flat
 
     def _weigh_cells(self) -> FloatArray:
         """By word and by share of the topic; one factor keeps the usual norm of a contribution where it was."""

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
-from discreet.engines.threads.moments import SHORTEST, MomentEngine
+from discreet.engines.interface import SHORTEST, MomentEngine
 from discreet.models.spectral.moments import Whitening, check_rank
 
 

@@ -15,8 +15,8 @@ from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.moments import MomentEngine
-from discreet.engines.threads.units import LARGEST_UNIT
+from discreet.engines import open_moments
+from discreet.engines.interface import LARGEST_UNIT
 from discreet.models.base import TopicModel, check_sizes, numbers
 from discreet.models.bounds import Epsilon, Prior, WordPower
 from discreet.models.estimator import Paying, Seeded, estimator
@@ -168,7 +168,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         if self.ledger is not None:
             raise InputError("epsilon=None adds no noise, so there is nothing to charge. Give epsilon, or no ledger.")
         check_sizes(corpus, self.n_topics)
-        engine = MomentEngine(corpus, n_threads=self.n_threads)
+        engine = open_moments(corpus, n_threads=self.n_threads)
         found = exact_moments(engine, self.n_topics, self.alpha0, self.word_power)
         engine.close()
         self.eigenvalues_ = found.whitening.values
@@ -181,7 +181,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         fit = PrivateFit(self, corpus, groups=groups)
         check_words(corpus.n_words)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
-        engine = MomentEngine(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
+        engine = open_moments(corpus, fit.groups, max_tokens=self.max_tokens, key=fit.key, n_threads=self.n_threads)
         reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
         training = PrivateMoments(engine, plan, reservation, fit.key)
         found = training.run(self.n_topics, self.alpha0, self.word_power, self.clip_factor)

@@ -11,7 +11,7 @@ import numpy as np
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import FloatArray, IntArray
-from discreet.engines.threads.moments import MomentEngine
+from discreet.engines.interface import MomentEngine
 from discreet.kernels.sums.moments import n_triples
 from discreet.mechanisms.release import Releases
 from discreet.models.spectral.exact import Whitened

@@ -24,7 +24,7 @@ import numpy as np
 from discreet._errors import InputError
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.moments import MomentEngine
+from discreet.engines import open_moments
 from discreet.models.spectral.tensor import from_unique
 
 FEWEST = 3
@@ -69,7 +69,7 @@ class LdaMoments:
             raise InputError(
                 f"these moments need at least {FEWEST} documents; found n_samples={corpus.n_documents}. Pass more."
             )
-        self.engine = MomentEngine(corpus, n_threads=n_threads)
+        self.engine = open_moments(corpus, n_threads=n_threads)
         self.n, self.n_words, self.alpha0 = corpus.n_documents, corpus.n_words, float(alpha0)
         self.coefficients = Coefficients.of(self.alpha0)
         self._lengths = np.maximum(self.engine.lengths.astype(np.float64), 2.0)  # the empty ones have no counts

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.engines import open_kept_units
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, AtLeastOne, Clip, Epsilon, LocalSweeps, Prior, Sweeps, Topics
 from discreet.models.estimator import SampledUnits, estimator
@@ -169,7 +169,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         fit = PrivateFit(self, corpus, groups=groups)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         fit.resume(plan.entries, public=None if judged is None else fingerprint(judged, None))
-        engine = KeptTopicsEngine(
+        engine = open_kept_units(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too

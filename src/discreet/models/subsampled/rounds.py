@@ -11,12 +11,11 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Purpose
-from discreet._types import AnyArray, BoolArray, FloatArray, IntArray
+from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.kept import KeptTopicsEngine
+from discreet.engines.interface import KeptUnitEngine, Threshold
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.usefulness import Setting, judge
-from discreet.kernels.sweeps.slots import aligned
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.models.private.plan import SCALE, STEPS
@@ -78,7 +77,7 @@ class SubsampledRounds:
         self,
         model: SubsampledLDA,
         plan: SubsampledPlan,
-        engine: KeptTopicsEngine,
+        engine: KeptUnitEngine,
         payment: Payment,
         alpha: FloatArray,
         public: Corpus | None,
@@ -94,7 +93,6 @@ class SubsampledRounds:
         generator = engine.key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own, not the key's
         start = generator.gamma(4.0, 0.25, self.counts.shape)
         self.topics = start / start.sum(axis=0)
-        self.weights = aligned(engine.n_words * engine.width, np.float32)
         self.converged = False
         self._rule = None if model.tolerance is None else Converged(model.tolerance, model.patience)
         if saved:
@@ -115,20 +113,17 @@ class SubsampledRounds:
         """Sample, sweep, release, average."""
         self.payment.open_round(number, self._state)
         model, engine = self.model, self.engine
-        table = self.weights.reshape(engine.n_words, engine.width)
-        table[:, : model.n_topics] = self.topics * engine.n_words
         exact = engine.contributions(
             number,
-            self.included(number),
-            self.weights,
+            self.threshold(number),
+            self.topics * engine.n_words,
             self.alpha,
-            n_sweeps=model.local_sweeps,
-            word_weights=np.full(engine.n_words, 1 / self.grid, np.float32),
+            local_sweeps=model.local_sweeps,
+            word_weights=np.full(engine.n_words, 1 / self.grid),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )
-        cells = exact.reshape(engine.n_words, engine.width)[:, : model.n_topics].ravel()
-        noisy = self.releases.release(cells, self.plan.event)
-        self._average(noisy.reshape(self.counts.shape), number)
+        noisy = self.releases.release(exact.ravel(), self.plan.event)
+        self._average(noisy.reshape(exact.shape), number)
         positive = np.maximum(self.counts, math.sqrt(self.variance) / 2) + model.beta
         self.topics = positive / positive.sum(axis=0)
         return self._judge()
@@ -140,13 +135,13 @@ class SubsampledRounds:
         self.counts = (1 - step) * self.counts + step * scale * noisy
         self.variance = (1 - step) ** 2 * self.variance + (step * scale * self.plan.event.scale) ** 2
 
-    def included(self, number: int) -> BoolArray:
-        """Who takes part: each unit by its own coin, at the rate of all, or at one of its own below it (Eq. 10)."""
+    def threshold(self, number: int) -> Threshold:
+        """Who takes part: each unit at the rate of all, or at one of its own below it (Eq. 10)."""
         model, engine, largest = self.model, self.engine, self.plan.threshold
         if not model.adaptive or number == 1:  # before the first release no word is frequent
-            return engine.coins(number, coin_threshold(model.sampling_rate) if model.adaptive else largest)
+            return coin_threshold(model.sampling_rate) if model.adaptive else largest
         own = engine.shares(frequent_cells(self.counts, model.frequent_share))  # [own] its tokens and the released
-        return engine.coins(number, np.minimum(np.ceil(own * largest), largest).astype(np.int64))  # [rate]
+        return np.minimum(np.ceil(own * largest), largest).astype(np.int64)  # [rate]
 
     def _judge(self) -> Measures:
         """Eq. 9 on public documents: post-processing."""

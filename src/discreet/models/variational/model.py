@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.variational import VariationalEngine
+from discreet.engines import open_variational_units
+from discreet.engines.interface import VariationalUnitEngine
 from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Prior, Topics, Units, WordPower
 from discreet.models.estimator import SampledUnits, estimator
@@ -211,8 +212,8 @@ class VariationalLDA(SampledUnits, TopicModel):
         self.guarantee_ = Guarantee.none(EXACT_COUNTS, *((SEEDED,) if key.seeded else ()))
         return self
 
-    def _engine(self, corpus: Corpus, ids: Any, key: Key, max_tokens: int) -> VariationalEngine:
-        return VariationalEngine(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
+    def _engine(self, corpus: Corpus, ids: Any, key: Key, max_tokens: int) -> VariationalUnitEngine:
+        return open_variational_units(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
 
     def _run(
         self,

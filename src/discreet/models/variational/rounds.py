@@ -1,6 +1,6 @@
 """The rounds of VariationalLDA: λ, the parameters of the topics' Dirichlets, moves towards what each round says of it.
 
-Three forms, all over ``engines/threads/variational.py``: our own rounds, which are PrivateLDA's with another local
+Three forms, all over a ``VariationalUnitEngine``: our own rounds, which are PrivateLDA's with another local
 step; the published ones; and exact ones, which promise nothing.
 """
 
@@ -15,9 +15,8 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet._types import AnyArray, FloatArray
-from discreet.engines.threads.variational import VariationalEngine
-from discreet.kernels.sweeps.slots import aligned
+from discreet._types import FloatArray
+from discreet.engines.interface import VariationalUnitEngine
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.models.private.plan import SCALE, STEPS
@@ -66,18 +65,9 @@ class VariationalRounds(PrivateRounds):
 class _Updates:
     """Hoffman, Blei and Bach's: λ ← (1 − ρ)·λ + ρ·(β + the expected counts of the corpus, judged by this round's)."""
 
-    def __init__(self, model: VariationalLDA, engine: VariationalEngine, alpha: FloatArray) -> None:
+    def __init__(self, model: VariationalLDA, engine: VariationalUnitEngine, alpha: FloatArray) -> None:
         self.model, self.engine, self.alpha = model, engine, alpha
         self.lam = first_lambda(engine.key, engine.n_words, model.n_topics)
-
-    def _wide(self, table: FloatArray | float, dtype: type) -> AnyArray:
-        """As kernels want it: flat, zero beyond the last topic."""
-        flat = aligned(self.engine.n_words * self.engine.width, dtype)
-        flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics] = table
-        return flat
-
-    def _narrow(self, flat: AnyArray) -> AnyArray:
-        return flat.reshape(self.engine.n_words, self.engine.width)[:, : self.model.n_topics]
 
     def _update(self, counts: FloatArray, step: float) -> Measures:
         self.lam = (1 - step) * self.lam + step * (self.model.beta + counts)
@@ -94,13 +84,12 @@ class ExactRounds(_Updates):
     def round(self, number: int) -> Measures:
         engine, model = self.engine, self.model
         threshold = coin_threshold(model.sampling_rate)
-        included = engine.coins(number, threshold)
-        if not included.any():
+        weights = expected_topics(self.lam) * engine.n_words
+        sums, n_included = engine.expected(number, threshold, weights, self.alpha, local_sweeps=model.local_sweeps)
+        if not n_included:
             return {}
-        weights = self._wide(expected_topics(self.lam) * engine.n_words, np.float64)
-        sums = engine.expected(included, weights, self.alpha, n_steps=model.local_sweeps)
         step = 1.0 if coin_rate(threshold) == 1 else step_size(model, number)
-        return self._update(self._narrow(sums) * (engine.n_units / included.sum()), step)
+        return self._update(sums * (engine.n_units / n_included), step)
 
 
 @dataclass(frozen=True)
@@ -146,7 +135,7 @@ class PublishedRounds(_Updates):
         self,
         model: VariationalLDA,
         plan: PublishedPlan,
-        engine: VariationalEngine,
+        engine: VariationalUnitEngine,
         reservation: Reservation,
         alpha: FloatArray,
     ) -> None:
@@ -165,15 +154,15 @@ class PublishedRounds(_Updates):
         engine, event = self.engine, self.plan.event
         exact = engine.residuals(
             number,
-            engine.coins(number, self.plan.threshold),
-            self._wide(expected_topics(self.lam) * engine.n_words, np.float32),
+            self.plan.threshold,
+            expected_topics(self.lam) * engine.n_words,
             self.alpha,
-            n_sweeps=self.model.local_sweeps,
-            cell_weights=self._wide(1 / self.grid, np.float32),
-            background=self._wide(0.0, np.float32),
+            local_sweeps=self.model.local_sweeps,
+            cell_weights=1 / self.grid,
+            background=0.0,
             clip=event.sensitivity,  # [clip] what was charged
         )
-        noisy = self.releases.release(self._narrow(exact).ravel(), event)
+        noisy = self.releases.release(exact.ravel(), event)
         rate = coin_rate(self.plan.threshold)
         counts = np.maximum(noisy, 0) * (self.grid / rate)  # [divisor] planned, never the batch's size
         return self._update(counts.reshape(self.lam.shape), step_size(self.model, number))

@@ -84,11 +84,11 @@ def exact_spectrum(topics: FloatArray, alpha: FloatArray) -> tuple[FloatArray, F
 
 def _measured(truth: Truth, alpha0: float) -> tuple[FloatArray, FloatArray]:
     """The same from the documents, without noise and without word weights."""
-    from discreet.engines.threads.moments import MomentEngine
+    from discreet.engines import open_moments
     from discreet.models.spectral.exact import exact_moments
     from discreet.models.spectral.tensor import decompose
 
-    engine = MomentEngine(truth.corpus.corpus)
+    engine = open_moments(truth.corpus.corpus)
     moments = exact_moments(engine, len(truth.alpha), alpha0, word_power=0.0)
     engine.close()
     tensor = moments.whitening.tensor(moments.triples, moments.first, alpha0)

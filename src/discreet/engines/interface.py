@@ -1,0 +1,245 @@
+"""What an engine must do, whichever backend does it: threads of this machine now, a cluster or a GPU later.
+
+What every engine keeps to:
+
+* Tables over words and topics go in and come out as plain arrays, word × topic. How a backend lays them out in memory
+  is its own business.
+* A draw is a function of (key, purpose, round, document, position) and of nothing else. So a piece of work that is done
+  twice gives the same answer, and neither the division of documents nor the number of threads matters.
+* What is added up over units is whole numbers, which have no order.
+* What an engine returns is exact: private, until a mechanism has added noise to it.
+
+Together these make a seeded run the same to the bit for any ``n_threads``; ``tests/contract/test_engines.py`` runs
+over every backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol, TypeAlias
+
+import scipy.sparse as sp
+
+from discreet._random import Key
+from discreet._types import AnyArray, BoolArray, FloatArray, Int32Array, IntArray, UInt16Array
+from discreet.corpus.corpus import Corpus
+
+MAX_TOPICS = 2**16 - 1
+"""A topic is kept in sixteen bits."""
+
+LARGEST_UNIT = 2**24
+"""Tokens. Counts within a document are float32, which holds whole numbers up to here."""
+
+MOST_SWEEPS = 2**12
+"""In a round: with more of them, a document of the largest size would come to the end of its 2^36 draws and read the
+first of them again."""
+
+SHORTEST = 3
+"""Tokens that a document needs to have a third moment; shorter ones have no part in any."""
+
+Table: TypeAlias = FloatArray | float
+"""Word × topic, or one number for all cells."""
+
+Threshold: TypeAlias = int | IntArray
+"""A unit takes part in a round when its 32 random bits are below this: 0 is never, 2^32 is always. An array holds one
+for each unit, made of its own data and of what was released, and of nothing else."""
+
+
+class Tokens(NamedTuple):
+    """All tokens of a corpus in their secret slots, document after document, and the topic of each. Private."""
+
+    words: Int32Array
+    offsets: IntArray
+    topics: UInt16Array
+    """The engine's own: they change with the next sweep."""
+
+
+class SweepEngine(Protocol):
+    """All tokens of a corpus and their topics. It draws all topics anew, and counts them.
+
+    The tokens of a document lie in a secret order, documents in an order that reads lengths and no word. The topics are
+    kept from sweep to sweep.
+    """
+
+    n_words: int
+    n_topics: int
+    n_documents: int
+    n_tokens: int
+    n_threads: int
+    key: Key
+
+    def draw_first_topics(self) -> None:
+        """Uniform topics that read no word."""
+
+    def sweep(self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray) -> None:
+        """Draw every topic anew from p(k) ∝ φ̃[w, k] · (n[d, k] + alpha[k]), φ̃ = (statistic + prior) · scale[k].
+
+        ``statistic`` is word × topic: all that a document learns of the others. φ̃ is rounded once, to float32. n[d, ·]
+        counts the topics of the document's other tokens. No ``number`` twice under one key.
+        """
+
+    def sweep_exact(
+        self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray
+    ) -> None:
+        """As :meth:`sweep`, by draws that a guarantee can rest on: how far they are from the ideal ones is proved."""
+
+    def count(self) -> Int32Array:
+        """How many tokens of each word have each topic, word × topic. Not to be written to; valid until the next
+        sweep."""
+
+    def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
+        """Numerators and denominator of Minka's fixed point for α, over all documents."""
+
+    def tokens(self) -> Tokens:
+        """For models and callbacks that promise nothing."""
+
+    def holds(self, corpus: Corpus) -> bool:
+        """Is this the corpus that the engine was opened with?"""
+
+    def state(self) -> dict[str, AnyArray]:
+        """For a checkpoint: every token and its topic. Private."""
+
+    def restore(self, saved: Mapping[str, AnyArray]) -> None:
+        """Go on from a :meth:`state` over the same documents."""
+
+    def use_threads(self, n_threads: int | None) -> None:
+        """Go on with so many threads of this machine; None: all cores."""
+
+    def drop_tables(self) -> None:
+        """Give the memory of counts and weights back; what needs them makes them anew."""
+
+
+class _Units(Protocol):
+    """The tokens of all units, of which some take part in a round. A unit is a document, or all documents of one user.
+
+    Of each unit the first ``max_tokens`` tokens count, in a secret order within its documents.
+    """
+
+    n_words: int
+    n_topics: int
+    n_units: int
+    """Private."""
+    n_threads: int
+    key: Key
+
+    def coins(self, number: int, threshold: Threshold) -> BoolArray:
+        """Which units take part in round ``number``, each by its own secret coin."""
+
+    def close(self) -> None:
+        """Give threads or connections back."""
+
+
+class UnitEngine(_Units, Protocol):
+    """Rounds that keep nothing: each is one map over units and one sum of whole numbers back.
+
+    A round is a function of the tokens of those that take part, the key, its number and the tables that it is given.
+    What a unit adds to the sum depends on no other unit, nor on which others take part.
+    """
+
+    def size_histogram(self, n_bins: int) -> IntArray:
+        """How many units are in each bin: a unit is in bin 4·log₂ of the norm of its word counts, rounded down."""
+
+    def word_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
+        """The word counts of all units, times ``word_weights``, each unit's clipped and cut to whole numbers, added
+        up. Weights and ``clip`` are in steps of the grid."""
+
+    def residuals(
+        self,
+        number: int,
+        threshold: Threshold,
+        weights: Table,
+        alpha: FloatArray,
+        *,
+        local_sweeps: int,
+        cell_weights: Table,
+        background: Table,
+        clip: float,
+    ) -> IntArray:
+        """Round ``number``: the contributions of the units that take part, added up, word × topic.
+
+        A unit infers the topics of its tokens from ``weights`` and ``alpha`` in ``local_sweeps`` local steps. It
+        contributes cell_weights · (its expected counts − its word counts · background), shrunk to ℓ₂ norm ``clip``
+        where it is longer and cut to whole numbers: their squares, added up as integers, are at most ⌊clip²⌋.
+        ``cell_weights`` and ``clip`` are in steps of the grid.
+        """
+
+
+class VariationalUnitEngine(UnitEngine, Protocol):
+    """Its local steps are variational ones, and draw nothing; ``weights`` are exp(E[log φ]) up to a constant."""
+
+    def expected(
+        self, number: int, threshold: Threshold, weights: Table, alpha: FloatArray, *, local_sweeps: int
+    ) -> tuple[FloatArray, int]:
+        """The expected counts of the units that take part in round ``number``, added up without a clip, word × topic,
+        and how many units these are. For models that promise nothing."""
+
+
+class KeptUnitEngine(_Units, Protocol):
+    """Rounds whose units keep the topics of their tokens from one to the next, as SUB-LDA does. The first are uniform.
+
+    The topics are private state: a checkpoint has to hold them.
+    """
+
+    def shares(self, cells: BoolArray) -> FloatArray:
+        """For each unit, the share of its tokens whose word and topic are marked in ``cells``, word × topic."""
+
+    def contributions(
+        self,
+        number: int,
+        threshold: Threshold,
+        weights: Table,
+        alpha: FloatArray,
+        *,
+        local_sweeps: int,
+        word_weights: FloatArray,
+        clip: float,
+    ) -> IntArray:
+        """Round ``number``: the units that take part sweep ``local_sweeps`` times; their topic counts, added up, word ×
+        topic. A unit's counts are multiplied by ``word_weights``, clipped and cut as in :class:`UnitEngine`."""
+
+    def state(self) -> dict[str, AnyArray]:
+        """For a checkpoint: every token and its topic. Private."""
+
+    def restore(self, saved: Mapping[str, AnyArray]) -> None:
+        """Go on from a :meth:`state` over the same documents."""
+
+
+class MomentEngine(Protocol):
+    """Counts of each document, grouped by unit, and sums of word moments over them. Nothing is kept between calls.
+
+    Sums of floats (:meth:`cubes`) are added in pieces that do not depend on the number of threads. A ``table`` is y,
+    word × k; of a symmetric tensor of k³ cells each is given once.
+    """
+
+    n_words: int
+    n_units: int
+    n_threads: int
+    lengths: IntArray
+    """Of each document; 0 of those that are shorter than SHORTEST. Private."""
+
+    def matrix(self) -> sp.csr_matrix:
+        """Counts, document × word. For models that promise nothing."""
+
+    def cubes(self, table: FloatArray) -> FloatArray:
+        """Σ M₃(y, y, y) over all documents. For models that promise nothing."""
+
+    def directions(self, clip: float) -> IntArray:
+        """Σ M₁ over units, each unit's at norm ``clip``, in steps of a grid."""
+
+    def norms(self, word_weights: FloatArray) -> FloatArray:
+        """‖M₁‖ and ‖M₂‖ of each unit, unit × 2, with words weighted."""
+
+    def moments(
+        self, word_weights: FloatArray, steps: tuple[float, float], clips: tuple[float, float]
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Σ w·M₁ and Σ w·M₂ (each pair of words once) in ``steps`` of their grids, and each unit's w, the largest up to
+        1 at which both keep to ``clips``."""
+
+    def triple_sizes(self, table: FloatArray, weights: FloatArray) -> FloatArray:
+        """About the norm of each unit's w·M₃(y, y, y)."""
+
+    def triples(self, table: FloatArray, weights: FloatArray, steps: float, clip: float) -> IntArray:
+        """Σ w·M₃(y, y, y), each unit's shrunk to ``clip``, in ``steps`` of a grid."""
+
+    def close(self) -> None:
+        """Give threads or connections back."""
