@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from command import Ran, Run
 
 from discreet.cli import main
+from tests.support.command import Ran, Run
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import Run
 
 from discreet.cli.wording import in_options
 from discreet.corpus import Vocabulary
@@ -28,6 +27,7 @@ from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
 from discreet.release.release import Release
+from tests.support.command import Run
 
 COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["evaluate"], ["data"], ["data", "ls"])
 

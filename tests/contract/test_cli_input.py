@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from command import Run
 
 from discreet.corpus import lda_corpus
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.release.release import Release
+from tests.support.command import Run
 
 
 def test_a_huge_row_of_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

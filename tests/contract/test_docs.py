@@ -21,7 +21,6 @@ import pytest
 import typer
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
-from test_estimators import Rounded
 
 import discreet
 from discreet import LDA, Release
@@ -31,6 +30,7 @@ from discreet.corpus import installed, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.experiments import PAPERS
 from discreet.training import own_ledger
+from tests.support.rounded import Rounded
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, Corpus, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet import LDA, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._catalogue import MODELS
-
-COUNTS = Corpus.from_counts
-
-
-def whole(matrix, vocabulary=None, *, max_tokens=None):
-    """Counts from any numbers: ten times each, rounded, so that uniform numbers make documents of a few tokens."""
-    tenfold = matrix * 10.0
-    return COUNTS(tenfold.rint() if hasattr(tenfold, "rint") else np.rint(tenfold), vocabulary, max_tokens=max_tokens)
-
-
-class Rounded:
-    """Makes counts of its input, as the checks pass arbitrary numbers. All else is the estimator's own."""
-
-    def _read(self, X, *, reset, **options):
-        with patch.object(Corpus, "from_counts", whole):
-            return super()._read(X, reset=reset, **options)
+from tests.support.rounded import Rounded
 
 
 class RoundedLDA(Rounded, LDA):

@@ -18,17 +18,17 @@ import numpy as np
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
-from neighbours import Run, faults_of_flow, is_too_long, recorded
 from sklearn.utils._param_validation import Interval
-from test_hybrid_neighbours import NEW_WORD, WORD, pair
-from test_hybrid_neighbours import fit as hybrid_fit
-from test_sweep_exact import Draw
 
 from discreet import LDA, Corpus, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._errors import DiscreetError
 from discreet.corpus import Vocabulary, lda_corpus
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.ledger import Ledger
+from tests.support.exact_draw import Draw
+from tests.support.hybrid_runs import NEW_WORD, WORD, pair
+from tests.support.hybrid_runs import fit as hybrid_fit
+from tests.support.neighbours import Run, faults_of_flow, is_too_long, recorded
 
 N_TOPICS = 3
 

@@ -25,7 +25,15 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from neighbours import (
+
+from discreet.corpus import Corpus, Vocabulary
+from discreet.engines.threads import units as rounds
+from discreet.engines.threads.units import ThreadUnits
+from discreet.models.private import model as private
+from discreet.models.private import rounds as private_rounds
+from discreet.models.private.model import PrivateLDA
+from discreet.privacy import Unit
+from tests.support.neighbours import (
     N_ROUNDS,
     N_TOPICS,
     N_WORDS,
@@ -41,14 +49,6 @@ from neighbours import (
     used,
     watched,
 )
-
-from discreet.corpus import Corpus, Vocabulary
-from discreet.engines.threads import units as rounds
-from discreet.engines.threads.units import ThreadUnits
-from discreet.models.private import model as private
-from discreet.models.private import rounds as private_rounds
-from discreet.models.private.model import PrivateLDA
-from discreet.privacy import Unit
 
 BEFORE = 2
 """Releases ahead of the rounds."""

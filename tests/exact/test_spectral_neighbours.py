@@ -10,7 +10,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from neighbours import Run, faults_of_flow, is_too_long, levels, opened_anew, recorded, used
 
 from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.engines.threads.moments import ThreadMoments
@@ -19,6 +18,7 @@ from discreet.models.spectral import model as spectral
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.private import PrivateMoments, symmetric
 from discreet.privacy import Unit
+from tests.support.neighbours import Run, faults_of_flow, is_too_long, levels, opened_anew, recorded, used
 
 N_WORDS, N_TOPICS = 25, 3
 

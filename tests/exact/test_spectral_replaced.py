@@ -11,7 +11,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from neighbours import Run, faults_of_flow, is_too_long, recorded, used
 from numpy.testing import assert_allclose
 
 from discreet.corpus import Corpus, Vocabulary, lda_corpus
@@ -23,6 +22,7 @@ from discreet.models.spectral.published.replaced import ReplacedMoments, Replace
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, sensitivities, singular, three_orders
 from discreet.privacy import Relation, Unit
 from discreet.training.private_fit import PrivateFit
+from tests.support.neighbours import Run, faults_of_flow, is_too_long, recorded, used
 
 ALPHAS = [0.01, 0.3, 0.6, 1.0, 3.0, 10.0, 100.0, 1e5]
 

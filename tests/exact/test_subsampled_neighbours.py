@@ -13,7 +13,16 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from neighbours import (
+from scipy.stats import norm
+
+from discreet.corpus import Corpus, lda_corpus
+from discreet.engines.threads import kept
+from discreet.engines.threads.kept import ThreadKeptUnits
+from discreet.models.subsampled import model as subsampled
+from discreet.models.subsampled.model import SubsampledLDA
+from discreet.models.subsampled.rounds import SubsampledRounds
+from discreet.models.subsampled.rules import frequent_cells
+from tests.support.neighbours import (
     N_ROUNDS,
     N_TOPICS,
     N_WORDS,
@@ -28,15 +37,6 @@ from neighbours import (
     used,
     watched,
 )
-from scipy.stats import norm
-
-from discreet.corpus import Corpus, lda_corpus
-from discreet.engines.threads import kept
-from discreet.engines.threads.kept import ThreadKeptUnits
-from discreet.models.subsampled import model as subsampled
-from discreet.models.subsampled.model import SubsampledLDA
-from discreet.models.subsampled.rounds import SubsampledRounds
-from discreet.models.subsampled.rules import frequent_cells
 
 
 def fit(corpus: Corpus, answers=None, training: type = SubsampledRounds, public=None, **options: Any) -> Run:

@@ -12,7 +12,15 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from neighbours import (
+
+from discreet.corpus import Corpus
+from discreet.engines.threads import variational as engine_module
+from discreet.engines.threads.variational import ThreadVariationalUnits
+from discreet.models.variational import model as variational
+from discreet.models.variational.model import VariationalLDA
+from discreet.models.variational.rounds import PublishedRounds, VariationalRounds
+from discreet.privacy import Unit
+from tests.support.neighbours import (
     N_ROUNDS,
     N_TOPICS,
     N_WORDS,
@@ -25,14 +33,6 @@ from neighbours import (
     used,
     watched,
 )
-
-from discreet.corpus import Corpus
-from discreet.engines.threads import variational as engine_module
-from discreet.engines.threads.variational import ThreadVariationalUnits
-from discreet.models.variational import model as variational
-from discreet.models.variational.model import VariationalLDA
-from discreet.models.variational.rounds import PublishedRounds, VariationalRounds
-from discreet.privacy import Unit
 
 OURS: dict[str, Any] = {"as_published": False}
 PUBLISHED: dict[str, Any] = {"as_published": True}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
 import stat
 import subprocess
@@ -14,7 +13,6 @@ import threading
 
 import numpy as np
 import pytest
-from interrupted import Stop, finished, interrupted_at, killed
 
 from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer
 from discreet._errors import BudgetExceeded, InputError
@@ -26,6 +24,7 @@ from discreet.models.private import model as private
 from discreet.models.private import rounds as private_rounds
 from discreet.privacy import Entry, accounting
 from discreet.training.checkpoint import Checkpoint, fingerprint, kept_until_safe
+from tests.support.interrupted import Stop, finished, interrupted_at, killed
 
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
@@ -241,8 +240,7 @@ def test_fingerprint_tells_documents_apart():
 SCRIPT = """
 import sys
 from discreet import BudgetFile, Ledger, PrivateLDA
-sys.path.insert(0, {tests!r})
-from test_checkpoint import CORPUS
+from tests.unit.test_checkpoint import CORPUS
 ledger = Ledger(file=BudgetFile({budget!r}))
 plan = dict(epsilon=4.0, n_rounds=160, local_sweeps=150, checkpoint={folder!r}, checkpoint_every=20, ledger=ledger)
 PrivateLDA(3, **plan).fit(CORPUS)
@@ -253,7 +251,7 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path):
     """kill -9 a few times, at moments that we do not choose; then let it end."""
     folder, path = tmp_path / "c", tmp_path / "b"
     budget = BudgetFile.create(path, 1000.0, 1e-6)
-    script = textwrap.dedent(SCRIPT).format(tests=os.path.dirname(__file__), budget=str(path), folder=str(folder))
+    script = textwrap.dedent(SCRIPT).format(budget=str(path), folder=str(folder))
     for pause in (0.03, 0.15):
         killed(script, budget, charges=2, pause=pause)
         assert folder.exists()

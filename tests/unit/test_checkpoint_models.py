@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 
 import numpy as np
 import pytest
-from interrupted import Stop, finished, interrupted_at, killed
 
 from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA, VariationalLDA
 from discreet._errors import BudgetExceeded, InputError
@@ -18,6 +16,7 @@ from discreet.models.hybrid import model as hybrid
 from discreet.models.private import rounds as private_rounds
 from discreet.models.subsampled import rounds as subsampled_rounds
 from discreet.privacy import accounting
+from tests.support.interrupted import Stop, finished, interrupted_at, killed
 
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
@@ -209,8 +208,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path, model, unit, module):
 SCRIPT = """
 import sys, time
 from discreet import BudgetFile, Ledger
-sys.path.insert(0, {tests!r})
-from test_checkpoint_models import CORPUS, MODELS, Releases
+from tests.unit.test_checkpoint_models import CORPUS, MODELS, Releases
 make, unit, module = MODELS[{name!r}]
 real = Releases.release
 def slowly(*arguments):
@@ -226,8 +224,7 @@ make({folder!r}, checkpoint_every=20, ledger=Ledger(file=BudgetFile({budget!r}))
 def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path, name):
     folder, path = tmp_path / "c", tmp_path / "b"
     budget = BudgetFile.create(path, 10_000.0, 1e-6, MODELS[name][1])
-    tests = os.path.dirname(__file__)
-    script = textwrap.dedent(SCRIPT).format(tests=tests, name=name, budget=str(path), folder=str(folder))
+    script = textwrap.dedent(SCRIPT).format(name=name, budget=str(path), folder=str(folder))
     for more, pause in ((1, 0.03), (2, 0.1)):
         killed(script, budget, charges=more, pause=pause)
         assert folder.exists()

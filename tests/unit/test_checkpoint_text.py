@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import textwrap
 
 import pytest
-from interrupted import Stop, finished, interrupted_at, killed
 
 from discreet import BudgetFile, Ledger, PrivateLDA
 from discreet._errors import BudgetExceeded, InputError
@@ -21,6 +19,7 @@ from discreet.models import vectorizer
 from discreet.models.fit_text import fit_text
 from discreet.privacy import accounting
 from discreet.training.checkpoint import Checkpoint
+from tests.support.interrupted import Stop, finished, interrupted_at, killed
 
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
@@ -201,8 +200,7 @@ def test_a_run_that_ends_without_words_leaves_no_folder(tmp_path):
 SCRIPT = """
 import sys, time
 from discreet import BudgetFile, Ledger, PrivateLDA
-sys.path.insert(0, {tests!r})
-from test_checkpoint_text import CORPUS
+from tests.unit.test_checkpoint_text import CORPUS
 from discreet.mechanisms import vocabulary
 from discreet.models.fit_text import fit_text
 class Slow(vocabulary.Releases):
@@ -219,7 +217,7 @@ def test_killed_at_any_time_the_budget_file_tells_the_truth(tmp_path):
     """kill -9 in the selection (of a second or so), then in the rounds; then let it end."""
     folder, path = tmp_path / "c", tmp_path / "b"
     budget = BudgetFile.create(path, 1000.0, 1e-6)
-    script = textwrap.dedent(SCRIPT).format(tests=os.path.dirname(__file__), budget=str(path), folder=str(folder))
+    script = textwrap.dedent(SCRIPT).format(budget=str(path), folder=str(folder))
     words = []
     for more, pause in ((1, 0.3), (3, 0.05)):  # charges after which to wait, and for how long
         killed(script, budget, charges=more, pause=pause)

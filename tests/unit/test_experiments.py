@@ -6,9 +6,7 @@ import json
 import math
 import re
 import subprocess
-import sys
 import textwrap
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,6 +20,7 @@ from discreet.experiments.intervals import Check, Interval, Verdict, number
 from discreet.experiments.run import outcome, run
 from discreet.experiments.store import Store, key_of
 from discreet.experiments.tables import lay_out, markdown
+from tests.support.interrupted import in_python
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 
@@ -221,8 +220,7 @@ def test_the_key_is_what_decides_the_numbers():
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, {here!r})
-from test_experiments import toy, toy_cell, toy_grid
+from tests.unit.test_experiments import toy, toy_cell, toy_grid
 from discreet.experiments.run import run
 
 done = []
@@ -237,8 +235,8 @@ run(toy(grid=toy_grid(cell=cell)), Path({work!r}))
 
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
-    code = KILLED.format(here=str(Path(__file__).parent), work=str(tmp_path))
-    assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == -9
+    code = KILLED.format(work=str(tmp_path))
+    assert subprocess.run(**in_python(textwrap.dedent(code)), check=False).returncode == -9
     ran = []
 
     def cell(setting, seed):

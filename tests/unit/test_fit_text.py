@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from spending import drawn, hopeless
 
 from discreet import (
     LDA,
@@ -29,6 +28,7 @@ from discreet.corpus.ids import numbered
 from discreet.models.fit_text import selects_words
 from discreet.privacy import Unit
 from discreet.training.own_ledger import OwnLedger
+from tests.support.spending import drawn, hopeless
 
 pytestmark = [
     hopeless,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from spending import hopeless
 
 from discreet import PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._errors import InputError
 from discreet.corpus import lda_corpus
+from tests.support.spending import hopeless
 
 HUGE = 2_000_000_000
 """As tokens, 8 GB; as counts, two cells."""

@@ -16,7 +16,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline
-from spending import hopeless
 
 from discreet import (
     Budget,
@@ -33,6 +32,7 @@ from discreet._errors import InputError
 from discreet.corpus import lda_corpus
 from discreet.corpus.builder import CorpusBuilder
 from discreet.models.fit_text import fit_text
+from tests.support.spending import hopeless
 
 pytestmark = [hopeless, *map(pytest.mark.filterwarnings, ("ignore:delta=", "ignore:. of . topics stand clear"))]
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from spending import check_refusal, drawn, hopeless
 
 from discreet._errors import BudgetExceeded, InputError, Overdrawn, WouldLeak
 from discreet._random import Key
@@ -30,6 +29,7 @@ from discreet.privacy.budget import BudgetFile
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.release.release import Release
 from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
+from tests.support.spending import check_refusal, drawn, hopeless
 
 
 def tiny(**options):

@@ -13,7 +13,6 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from scipy.stats import binom
-from spending import check_refusal, drawn, hopeless
 
 from discreet import LDA, Budget, BudgetExceeded, Corpus, InputError, Ledger, Release, SubsampledLDA, WouldLeak
 from discreet._random import Key
@@ -24,6 +23,7 @@ from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy import Basis, Unit, accounting
 from discreet.privacy.subsampled import subsampled_rdp
 from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
+from tests.support.spending import check_refusal, drawn, hopeless
 
 
 def tiny(**options):

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
-from spending import hopeless
 
 from discreet import LDA, Corpus, PrivateLDA, PrivateVectorizer
 from discreet._errors import InputError
 from discreet.corpus import CorpusBuilder, Tokenizer, read_table
 from discreet.release.release import Release
+from tests.support.spending import hopeless
 
 nan = float("nan")
 TEXTS = ["rain and wind", "piano, violin"] * 100

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spending import check_refusal, drawn, hopeless
 
 from discreet import Budget, Corpus, InputError, Ledger, PrivateLDA, PrivateVectorizer, Release, SubsampledLDA
 from discreet.corpus import CorpusBuilder, Vocabulary, lda_corpus
@@ -20,6 +19,7 @@ from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
 from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy.accounting import epsilon
+from tests.support.spending import check_refusal, drawn, hopeless
 
 FREQUENCIES = 1 / np.arange(1.0, 1001.0)
 

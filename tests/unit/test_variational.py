@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr, psi
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
-from spending import check_refusal, drawn, hopeless
 
 from discreet._errors import BudgetExceeded, InputError, WouldLeak
 from discreet._random import Key
@@ -26,6 +25,7 @@ from discreet.models.variational.model import VariationalLDA
 from discreet.models.variational.rounds import ExactRounds, first_lambda, step_size
 from discreet.privacy import Basis, Budget, Ledger, Observer, Unit
 from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
+from tests.support.spending import check_refusal, drawn, hopeless
 
 forms = pytest.mark.parametrize("form", [{}, {"as_published": True, "clip": 4.0}], ids=["ours", "published"])
 

@@ -14,7 +14,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
-from spending import check_refusal, drawn, hopeless
 
 from discreet import (
     Budget,
@@ -36,6 +35,7 @@ from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy import Basis, Unit
 from discreet.privacy.accounting import epsilon
 from discreet.training.inputs import SAME_UNITS, UNKNOWN_WORDS, check_vocabulary
+from tests.support.spending import check_refusal, drawn, hopeless
 
 WEATHER, MUSIC = "The rain and the wind, rain and storm.", "A piano, a violin: a piano concert!"
 TEXTS = [f"{(WEATHER, MUSIC)[i % 2]} Secret{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}" for i in range(400)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from discreet import BudgetFile
@@ -25,10 +27,16 @@ def interrupted_at(number: int) -> list[Any]:
     return [callback]
 
 
+def in_python(script: str) -> dict[str, Any]:
+    """A process of its own, which can import the tests."""
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    return {"args": [sys.executable, "-c", script], "env": {**os.environ, "PYTHONPATH": path}}
+
+
 def killed(script: str, budget: BudgetFile, *, charges: int, pause: float) -> None:
     """Run Python in a process of its own and kill it ``pause`` seconds after it has charged ``budget`` so often."""
     seen = len(budget.charges())
-    child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(**in_python(script), stderr=subprocess.DEVNULL)
     while len(budget.charges()) < seen + charges and child.poll() is None:
         time.sleep(0.02)
     time.sleep(pause)
@@ -38,4 +46,4 @@ def killed(script: str, budget: BudgetFile, *, charges: int, pause: float) -> No
 
 def finished(script: str) -> None:
     """Run it to its end."""
-    subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(**in_python(script), check=True, stderr=subprocess.DEVNULL)

@@ -1,0 +1,1 @@
+"""Enumeration, recorded runs on neighbouring data, and kernels against their Python bodies."""

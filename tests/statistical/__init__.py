@@ -1,0 +1,1 @@
+"""Tests with a computed chance of failing when right."""

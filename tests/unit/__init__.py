@@ -1,0 +1,1 @@
+"""One file of the source at a time."""
