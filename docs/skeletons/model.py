@@ -3,10 +3,12 @@
 CoarseLDA trains on topic-word counts rounded down to multiples of ``grid``. It shows where a model meets the engine; it
 is no advice. Rounding is not privacy: one document more can still move a count over a step, so the guarantee is none.
 
-1. Copy this file to ``src/discreet/models/``, and change the one line that makes the statistic.
-2. Add the class to the public list in ``src/discreet/__init__.py``; teach ``src/discreet/cli/fit.py`` its ``method``.
-3. Let it join the contract of every estimator (``tests/contract/test_estimators.py``; ``test_docs.py`` beside it does
-   so for this file): a subclass that rounds its input, and one line in the list ``ESTIMATORS``.
+1. Copy this file to ``src/discreet/models/`` (a family of several files: to a folder there), and change the one line
+   that makes the statistic. A private model also makes a ``PrivateFit``: see "A private model" in ``docs/design.md``.
+2. Add a row to ``src/discreet/_catalogue.py``, which makes the class public and gives it its ``--method``, and an import
+   for type checkers to ``src/discreet/__init__.py``.
+3. Let it join the contract of every estimator: a subclass that rounds its input and one line for each of its forms in
+   ``tests/contract/test_estimators.py``, and a seeded fit in ``tests/contract/test_seeded_bits.py``.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class CoarseLDA(Seeded, TopicModel):
             engine.sweep(seen, alpha, number, prior=self.beta, scale=scale)  # no number twice under one key
             return {}
 
-        self.history_ = run_sweeps(range(1, self.n_sweeps + 1), sweep)
+        self.history_, _ = run_sweeps(range(1, self.n_sweeps + 1), sweep)
         table = statistic().T + self.beta
         self.components_ = table / table.sum(axis=1, keepdims=True)
         self.alpha_, self.beta_ = alpha, float(self.beta)

@@ -297,6 +297,7 @@ def test_the_skeleton_is_a_model(tmp_path: Path) -> None:
     assert again.components_.shape == model.components_.shape
     threads = clone(model).set_params(n_threads=3).fit(known.corpus)
     np.testing.assert_array_equal(threads.components_, model.components_)
+    assert model.history_ == {}
     assert model.guarantee_.summary().startswith("none: counts are rounded, not noised")
     assert "seeded" in model.guarantee_.summary()
     saved = Release.load(model.release().save(tmp_path / "model"))
