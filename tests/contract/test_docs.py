@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -286,6 +287,10 @@ def test_counts_can_be_computed_back_from_the_release_of_an_ordinary_model(tmp_p
 # --- the skeleton ----------------------------------------------------------------------------------------------------
 
 CoarseLDA = loaded(ROOT / "docs/skeletons/model.py").CoarseLDA
+
+
+def test_the_skeleton_is_short() -> None:
+    assert len(inspect.getsourcelines(CoarseLDA)[0]) < 60
 
 
 def test_the_skeleton_is_a_model(tmp_path: Path) -> None:
