@@ -123,7 +123,9 @@ def test_words_from_the_private_text_are_refused(corpus):
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer\)\.$") as error:
         tiny(ledger=ledger).fit(corpus.most_frequent(20))
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer.*Corpus\.restrict"):
-        tiny(ledger=ledger).fit(replace(corpus, vocabulary=Vocabulary(corpus.vocabulary, "text", complete=True)))
+        tiny(ledger=ledger).fit(
+            replace(corpus, vocabulary=Vocabulary(corpus.vocabulary, "text", complete=True), all_tokens=True)
+        )
     assert "\n" not in str(error.value)
     assert not set(corpus.vocabulary) & set(str(error.value).split())
     assert ledger.entries == ()

@@ -70,6 +70,9 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
                     "not show. Use it with LDA."
                 )
 
+    def _check_together(self) -> None:
+        """Parameters that do not go together. ``fit`` calls it, and ``fit_text`` before words are charged."""
+
     def _forget(self) -> None:
         """What an earlier fit has left. A fit that is refused, or stops, must not stand under that one's promise."""
         ours = ("_vocabulary", "_tokenizer", "_spent")

@@ -160,7 +160,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         corpus = self._read(X, reset=True, max_tokens=None if self.as_published else self.max_tokens)
         judged = None if public is None else self._read_public(public)
         if self.as_published:
-            if groups is not None:
+            if groups is not None or corpus.groups is not None:
                 raise InputError("as_published=True knows no users: its paper protects words. Leave groups out.")
             from discreet.models.subsampled.published import fit_as_published
 
@@ -192,7 +192,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         fit.end(plan.entries, plan.epsilon, *public_documents, *conditions)
         return self
 
-    def _check_together(self, public: Any) -> None:
+    def _check_together(self, public: Any = None) -> None:
         """Parameters that are good alone and not with each other."""
         if self.as_published and self.checkpoint is not None:
             raise InputError("as_published=True cannot be resumed. Leave checkpoint or as_published out.")
