@@ -149,7 +149,7 @@ TABLE = Experiment(
     title="PrivateLDA on arXiv abstracts",
     source="Our own: nobody has published this table",
     grid=Grid(
-        "private-arxiv", 3, _settings, _cell, measures=("perplexity", "npmi", "n_found", "coverage"), repetitions=5
+        "private-arxiv", 4, _settings, _cell, measures=("perplexity", "npmi", "n_found", "coverage"), repetitions=5
     ),
     findings=(
         Finding(
