@@ -91,12 +91,7 @@ class PrivateFit:
             self._foresee(plan)
 
     def pay(
-        self,
-        n_rounds: int,
-        rounds: Sequence[Entry],
-        *,
-        draws: Sequence[Entry] = (),
-        preliminary: Sequence[Entry] = (),
+        self, n_rounds: int, rounds: Sequence[Entry], *, draws: Sequence[Entry] = (), preliminary: Sequence[Entry] = ()
     ) -> Payment:
         """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
         return Payment(

@@ -75,12 +75,7 @@ METHODS = Experiment(
     title="PrivateLDA, VariationalLDA and SpectralLDA on arXiv abstracts",
     source="Our own: nobody has published this table",
     grid=Grid(
-        "private-methods",
-        3,
-        _settings,
-        _cell,
-        measures=("perplexity", "npmi", "n_found", "seconds"),
-        repetitions=5,
+        "private-methods", 3, _settings, _cell, measures=("perplexity", "npmi", "n_found", "seconds"), repetitions=5
     ),
     findings=(
         expected(

@@ -19,7 +19,7 @@ from discreet.models.published import STEPS, SequentialSampler, claimed, refuse_
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.guarantee import Observer, Relation
 from discreet.privacy.subsampled import as_approximate, round_epsilon, subsampled_rdp, table_3_rdp
-from discreet.training.loop import Measures, run_sweeps
+from discreet.training.loop import Measures
 
 if TYPE_CHECKING:
     from discreet.models.subsampled.model import SubsampledLDA
@@ -45,13 +45,7 @@ def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, pu
     one = float(model.round_epsilon or round_epsilon(order, model.epsilon, rate, model.n_rounds))
     key = Key.open(model.random_state)
     run = _Run(model, corpus, alpha, key, math.sqrt(order / (2 * one)), public)
-    model.history_, conditions = run_sweeps(
-        range(1, model.n_rounds + 1),
-        run.iterate,
-        callbacks=model.callbacks or (),
-        progress=model.progress,
-        converged=lambda: run.converged,
-    )
+    model.history_, conditions = model._run_sweeps(model.n_rounds, run.iterate, converged=lambda: run.converged)
     model.components_ = run.topics_of_words()
     model.alpha_, model.beta_ = alpha, float(model.beta)
     total, printed = (run.n_done * rdp(order, one, rate) for rdp in (subsampled_rdp, table_3_rdp))
