@@ -13,7 +13,7 @@ from discreet._errors import InputError
 from discreet._random import Purpose
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.interface import KeptUnitEngine, Threshold
+from discreet.engines.interface import KeptUnitEngine, Round, Threshold
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.usefulness import Setting, judge
 from discreet.mechanisms.release import Releases
@@ -114,11 +114,7 @@ class SubsampledRounds:
         self.payment.open_round(number, self._state)
         model, engine = self.model, self.engine
         exact = engine.contributions(
-            number,
-            self.threshold(number),
-            self.topics * engine.n_words,
-            self.alpha,
-            local_sweeps=model.local_sweeps,
+            Round(number, self.threshold(number), self.topics * engine.n_words, self.alpha, model.local_sweeps),
             word_weights=np.full(engine.n_words, 1 / self.grid),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )

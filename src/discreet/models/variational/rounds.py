@@ -16,7 +16,7 @@ import numpy as np
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray
-from discreet.engines.interface import VariationalUnitEngine
+from discreet.engines.interface import Round, VariationalUnitEngine
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.models.private.plan import SCALE, STEPS
@@ -69,6 +69,10 @@ class _Updates:
         self.model, self.engine, self.alpha = model, engine, alpha
         self.lam = first_lambda(engine.key, engine.n_words, model.n_topics)
 
+    def _round(self, number: int, threshold: int) -> Round:
+        weights = expected_topics(self.lam) * self.engine.n_words
+        return Round(number, threshold, weights, self.alpha, self.model.local_sweeps)
+
     def _update(self, counts: FloatArray, step: float) -> Measures:
         self.lam = (1 - step) * self.lam + step * (self.model.beta + counts)
         return {}
@@ -84,8 +88,7 @@ class ExactRounds(_Updates):
     def round(self, number: int) -> Measures:
         engine, model = self.engine, self.model
         threshold = coin_threshold(model.sampling_rate)
-        weights = expected_topics(self.lam) * engine.n_words
-        sums, n_included = engine.expected(number, threshold, weights, self.alpha, local_sweeps=model.local_sweeps)
+        sums, n_included = engine.expected(self._round(number, threshold))
         if not n_included:
             return {}
         step = 1.0 if coin_rate(threshold) == 1 else step_size(model, number)
@@ -153,11 +156,7 @@ class PublishedRounds(_Updates):
     def round(self, number: int) -> Measures:
         engine, event = self.engine, self.plan.event
         exact = engine.residuals(
-            number,
-            self.plan.threshold,
-            expected_topics(self.lam) * engine.n_words,
-            self.alpha,
-            local_sweeps=self.model.local_sweeps,
+            self._round(number, self.plan.threshold),
             cell_weights=1 / self.grid,
             background=0.0,
             clip=event.sensitivity,  # [clip] what was charged
