@@ -59,9 +59,10 @@ def seconds_table(*rows: str) -> Table:
     return Table(title, "seconds", rows, "epsilon", show=lambda row: row["method"] != UNIGRAM)
 
 
-def found_table(*rows: str) -> Table:
-    """Of the methods that may find fewer topics than were asked for."""
-    return Table("Topics found", "n_found", rows, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED))
+def method_tables(*rows: str) -> tuple[Table, Table]:
+    """How many topics were found, of the methods that may find fewer than were asked for; and the time of all."""
+    found = Table("Topics found", "n_found", rows, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED))
+    return found, seconds_table(*rows)
 
 
 def against_epsilon(title: str, y: str, x_label: str, y_label: str, panels: str | None = None, **more: Any) -> Plot:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +18,11 @@ from discreet._types import FloatArray
 from discreet.engines.interface import Round, VariationalUnitEngine
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
-from discreet.models.private.plan import SCALE, STEPS
+from discreet.models.private.plan import SCALE, STEPS, EqualRounds, equal_event
 from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import gaussian, on_grid
-from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.events import Entry
 from discreet.privacy.ledger import Budget, Reservation
 from discreet.training.loop import Measures
 
@@ -95,15 +94,8 @@ class ExactRounds(_Updates):
         return self._update(sums * (engine.n_units / n_included), step)
 
 
-@dataclass(frozen=True)
-class PublishedPlan:
-    """Equal noise in every round, and no other release."""
-
-    rounds: Entry
-    event: DiscreteGaussianRelease
-    threshold: int
-    """A unit takes part when 32 random bits are below this."""
-    epsilon: float
+class PublishedPlan(EqualRounds):
+    """The whole plan of the published form."""
 
     @classmethod
     def make(cls, model: VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> PublishedPlan:
@@ -118,10 +110,8 @@ class PublishedPlan:
             (rounds,) = gaussian(
                 budget, rounds=n_rounds, cells=cells, alongside=vocabulary_entries, label="topic counts", **grid
             ).plan
-        event = rounds.event
-        assert isinstance(event, DiscreteGaussianRelease)
-        if event.sensitivity < 1:
-            raise InputError("the noise is so large that nothing else would be left. Take a larger epsilon.")
+        refusal = "the noise is so large that nothing else would be left. Take a larger epsilon."
+        event = equal_event(rounds, refusal)
         epsilon = accounting.epsilon((rounds, *vocabulary_entries), float(model.delta))
         if epsilon == math.inf:  # before anything is charged
             raise InputError(

@@ -9,15 +9,7 @@ import numpy as np
 
 from discreet._types import FloatArray
 from discreet.evaluation import match_topics
-from discreet.experiments.compare import (
-    against_epsilon,
-    at_each_epsilon,
-    epsilons_of,
-    expected,
-    found_table,
-    ratios,
-    seconds_table,
-)
+from discreet.experiments.compare import against_epsilon, at_each_epsilon, epsilons_of, expected, method_tables, ratios
 from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 from discreet.experiments.methods import CONFIGURATIONS, PARK, PRIVATE, SOUND, UNIGRAM, VARIATIONAL, fitted, settings_of
@@ -142,8 +134,7 @@ FIGURE_2 = Experiment(
             ROWS,
             "epsilon",
         ),
-        found_table(*ROWS),
-        seconds_table(*ROWS),
+        *method_tables(*ROWS),
     ),
     plots=(
         against_epsilon(

@@ -9,15 +9,7 @@ import numpy as np
 
 from discreet._types import FloatArray
 from discreet.evaluation import coherence
-from discreet.experiments.compare import (
-    against_epsilon,
-    epsilons_of,
-    expected,
-    found_table,
-    ratios,
-    seconds_table,
-    short,
-)
+from discreet.experiments.compare import against_epsilon, epsilons_of, expected, method_tables, ratios, short
 from discreet.experiments.data import Split, completion_and_npmi, held_out
 from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
@@ -112,8 +104,7 @@ FIGURE_4 = Experiment(
     ),
     tables=(
         Table("Completion perplexity on held-out documents", "perplexity", ROWS, "epsilon"),
-        found_table(*ROWS),
-        seconds_table(*ROWS),
+        *method_tables(*ROWS),
     ),
     plots=(
         against_epsilon(
