@@ -373,7 +373,7 @@ def test_every_round_has_the_sweeps_that_were_asked_for(corpus, n_topics, given,
     with patch.object(ThreadUnits, "residuals", autospec=True, side_effect=ThreadUnits.residuals) as residuals:
         made.fit(corpus)
     rounds = [call for call in residuals.call_args_list if call.args[0].n_topics == made.n_topics]
-    assert [call.kwargs["local_sweeps"] for call in rounds[-made.n_rounds :]] == [n_sweeps] * made.n_rounds
+    assert [call.args[1].local_sweeps for call in rounds[-made.n_rounds :]] == [n_sweeps] * made.n_rounds
     assert made.local_sweeps == given  # a parameter stays as it was given
 
 

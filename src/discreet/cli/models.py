@@ -151,12 +151,7 @@ def evaluate(
 
 
 def _documents(
-    model: Path,
-    release: Release,
-    file: str | None,
-    dataset: str | None,
-    text: str | None,
-    id_column: str | None = None,
+    model: Path, release: Release, file: str | None, dataset: str | None, text: str | None, id_column: str | None = None
 ) -> Corpus:
     """The documents in the words of the model. None of its words at all is a mistake, not a result."""
     corpus = open_corpus(

@@ -217,8 +217,7 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
     if not corpus.n_tokens:
         raise InputError(
             f"the corpus has no token: nothing in {counted(corpus.n_documents, 'document')} is among its "
-            f"{counted(corpus.n_words, 'word')}. "
-            "Check the text column, the stop words and the vocabulary."
+            f"{counted(corpus.n_words, 'word')}. Check the text column, the stop words and the vocabulary."
         )
     if n_topics > corpus.n_tokens:
         raise InputError(

@@ -24,7 +24,7 @@ from discreet.models.spectral.exact import Whitened, exact_moments
 from discreet.models.spectral.moments import smoothed, to_simplex
 from discreet.models.spectral.private import MOST_WORDS, PrivateMoments, SpectralPlan, check_words
 from discreet.models.spectral.published.configurations import Published, check_configuration, fit_configuration
-from discreet.models.spectral.tensor import decompose
+from discreet.models.spectral.tensor import UNSETTLED, decompose
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.training import self_test
@@ -203,12 +203,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         tensor = whitening.tensor(moments.triples, moments.first, self.alpha0)
         parts = decompose(tensor, method=self.decomposition)
         if not parts.converged:
-            warnings.warn(
-                "the tensor decomposition did not settle, so the topics are not to be trusted. More documents, fewer "
-                "topics or another alpha0 would help.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warnings.warn(UNSETTLED, ConvergenceWarning, stacklevel=4)
         found = whitening.recover(parts, self.alpha0)
         kept = parts.values > least
         self.components_ = smoothed(to_simplex(found.topics[kept]), frequencies, SMOOTHING)

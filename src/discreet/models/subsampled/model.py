@@ -18,7 +18,6 @@ from discreet.models.subsampled.rounds import SubsampledPlan, SubsampledRounds
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.checkpoint import fingerprint
-from discreet.training.loop import run_sweeps
 from discreet.training.private_fit import PrivateFit
 
 
@@ -175,11 +174,10 @@ class SubsampledLDA(SampledUnits, TopicModel):
         # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
         payment = fit.pay(self.n_rounds, plan.entries)
         training = SubsampledRounds(self, plan, engine, payment, alpha, judged, fit.saved)
-        _, conditions = run_sweeps(
-            range(payment.done + 1, self.n_rounds + 1),
+        _, conditions = self._run_sweeps(
+            self.n_rounds,
             training.round,
-            callbacks=self.callbacks or (),
-            progress=self.progress,
+            done=payment.done,
             converged=lambda: training.converged,  # [stop]
             pause=payment.pause(training._state),
         )
