@@ -9,7 +9,7 @@ neither verdict is wrong. A false alarm is a warning at useful topics, a silent 
 *Before* is the warning that stood here until 2026-11: the noise of an average cell against its count, guessed before
 the rounds. *After* is `usefulness_`. Wanted: no false alarm and no silent failure after.
 
-The result stands in docs/results/usefulness.md. The thresholds of ``evaluation/usefulness.py`` were chosen on 137 cells
+The result stands in docs/results/usefulness.md. The thresholds of ``release/usefulness.py`` were chosen on 137 cells
 of the same sets, most of these among them (one run each): this is no independent test of them.
 """
 

@@ -25,7 +25,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "engines": (*LEDGE, "kernels", "corpus"),
     "evaluation": (*LEDGE, "corpus", "kernels", "engines"),  # arrays in, numbers out: it knows no model
     "release": (*LEDGE, "corpus", "privacy", "engines", "evaluation"),
-    "training": (*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "engines", "evaluation"),
+    "training": (*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "engines", "release"),
     "models": (*LEDGE, *["corpus", "kernels", "privacy", "mechanisms", "engines", "evaluation", "release", "training"]),
     "attacks": (*LEDGE, "models", "mechanisms", "privacy", "evaluation", "corpus"),
     "collector": (*LEDGE, "release", "models", "corpus", "mechanisms.local", "privacy"),

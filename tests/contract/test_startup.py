@@ -40,3 +40,8 @@ def test_the_library_leaves_imports_alone():
     body = "import sys, discreet; discreet.LDA; print(sys.modules['scipy.stats'].norm.name)"
     done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "norm"
+
+
+def test_an_ordinary_fit_does_not_wait_for_what_private_ones_need(tmp_path):
+    unneeded = ("discreet.models.vectorizer", "discreet.mechanisms.noise", "discreet.evaluation.coherence")
+    assert run(tmp_path, f"print([name for name in {unneeded} if name in sys.modules])") == "[]"

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from discreet._errors import DiscreetError, InputError, ReleaseError
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
-from discreet.evaluation.usefulness import Usefulness
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.release import folder as release_folder
 from discreet.release.folder import FILES, check_target
 from discreet.release.release import Release
+from discreet.release.usefulness import Usefulness
 
 WORDS = ("alpha", "beta", "gamma", "delta")
 NONE = Guarantee.none(EXACT_COUNTS)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from discreet import Budget, Corpus, InputError, Ledger, PrivateLDA, PrivateVectorizer, Release, SubsampledLDA
 from discreet.corpus import CorpusBuilder, Vocabulary, lda_corpus
-from discreet.evaluation.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
 from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
 from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy.accounting import epsilon
+from discreet.release.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
 from tests.support.spending import check_refusal, drawn, hopeless
 
 FREQUENCIES = 1 / np.arange(1.0, 1001.0)

@@ -16,11 +16,11 @@ from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.threads.documents import mixtures
-from discreet.evaluation.usefulness import Usefulness
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
 from discreet.release.release import Release
+from discreet.release.usefulness import Usefulness
 from discreet.training.own_ledger import GuaranteeOfFit
 
 THINNED = 16

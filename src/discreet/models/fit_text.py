@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,16 +19,17 @@ from discreet.corpus.lines import PathLike
 from discreet.corpus.readers.matrices import keep_words
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost, checked_max_words
-from discreet.evaluation.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
-from discreet.mechanisms.vocabulary import VocabularyPlan
 from discreet.models.base import TopicModel, broadcast_alpha
-from discreet.models.vectorizer import PrivateVectorizer, all_words
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import RESUMED, Basis, Unit, rounded_up
+from discreet.release.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
 from discreet.training.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
 from discreet.training.inputs import checked_ids, digest_of_units
 from discreet.training.pause import Paused, finishing
-from discreet.training.private_fit import open_ledger
+
+if TYPE_CHECKING:  # loaded when words are selected: other fits need not wait for it
+    from discreet.mechanisms.vocabulary import VocabularyPlan
+    from discreet.models.vectorizer import PrivateVectorizer
 
 SHARE = 0.05
 """Of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1 it finds
@@ -93,6 +94,8 @@ def fit_text(
     """
     selecting = vocabulary is None and selects_words(model)
     if selecting and not isinstance(X, Corpus):
+        from discreet.models.vectorizer import all_words
+
         X, tokenizer = all_words(X, Tokenizer.of(tokenizer)), None
     corpus = _read(model, X, groups, vocabulary, tokenizer, None if selecting else max_words)
     if selecting and corpus.vocabulary.complete:
@@ -136,6 +139,9 @@ def _copy(model: Model, **changes: Any) -> Model:
 def _fit_selected(
     model: Any, corpus: Corpus, max_words: int | None, share: float, after_selection: Callable[[int], object] | None
 ) -> Any:
+    from discreet.models.vectorizer import PrivateVectorizer
+    from discreet.training.private_fit import open_ledger
+
     model._check_parameters()
     model._check_together()
     broadcast_alpha(getattr(model, "alpha", 1.0), int(model.n_topics))

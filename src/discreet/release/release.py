@@ -23,9 +23,9 @@ from discreet._types import AnyArray, FloatArray
 from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
-from discreet.evaluation.usefulness import Usefulness
 from discreet.privacy import Basis, Guarantee
 from discreet.release import folder as release_folder
+from discreet.release.usefulness import Usefulness
 
 JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""

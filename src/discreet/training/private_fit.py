@@ -15,10 +15,10 @@ from discreet._errors import DiscreetError, InputError, counted
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
-from discreet.evaluation.usefulness import Setting, Usefulness, foreseen
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger, Reservation, new_run
+from discreet.release.usefulness import Setting, Usefulness, foreseen
 from discreet.training import self_test
 from discreet.training.checkpoint import Checkpoint, open_checkpoint, reopened
 from discreet.training.inputs import NOTHING, check_groups, check_vocabulary, vocabulary_cost

@@ -12,11 +12,11 @@ import numpy as np
 from discreet._random import Purpose
 from discreet._types import AnyArray, FloatArray
 from discreet.engines.interface import Round, UnitEngine
-from discreet.evaluation.usefulness import Setting, judge
 from discreet.mechanisms.release import Releases
 from discreet.models.private import shrink
 from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.shrink import Average
+from discreet.release.usefulness import Setting, judge
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
 from discreet.training.private_fit import units_in_words, warn_of_delta

@@ -13,7 +13,6 @@ from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import KeptUnitEngine, Round, Threshold
 from discreet.evaluation import completion_perplexity
-from discreet.evaluation.usefulness import Setting, judge
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
 from discreet.models.private.plan import ONLY_NOISE, SCALE, STEPS, EqualRounds, equal_event
@@ -21,6 +20,7 @@ from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.calibrate import gaussian
 from discreet.privacy.events import Entry
 from discreet.privacy.ledger import Budget
+from discreet.release.usefulness import Setting, judge
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
 
