@@ -46,6 +46,8 @@ class Model(NamedTuple):
     """Whether ``--group`` makes users the unit."""
     selects_words: bool = False
     """Whether ``fit_text`` can select its words privately, from the same budget."""
+    collections: bool = False
+    """Whether it compares collections, which ``--collection`` names."""
 
     @property
     def forms(self) -> Iterator[Form]:
@@ -63,6 +65,14 @@ MODELS = (
             private=False,
             defaults={"n_sweeps": 200, "beta": 0.01, "evaluate_every": 0},  # a release keeps no likelihood
         ),
+    ),
+    Model(
+        "CrossLDA",
+        "discreet.models.cross.model",
+        "cross-lda",
+        unit="none",
+        sound=Form(takes=("sweeps", "beta"), private=False),
+        collections=True,
     ),
     Model(
         "PrivateLDA",

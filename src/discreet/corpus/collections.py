@@ -18,8 +18,8 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
     """The collection of each document, strings or whole numbers: those ``given``, or else the corpus's own."""
     if given is None and corpus.collections is None:
         raise InputError(
-            "the collection of each document is not known. Pass collections=, one label for each document, or a Corpus "
-            "that has collections."
+            "the collection of each document is not known. Pass collections=, with one label for each document; a "
+            "Corpus may have them too."
         )
     labels = np.asarray(corpus.collections if given is None else replace(corpus, collections=given).collections)
     for row, label in enumerate(labels.tolist() if labels.dtype.kind in "OUf" else ()):
