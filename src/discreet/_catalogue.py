@@ -67,14 +67,6 @@ MODELS = (
         ),
     ),
     Model(
-        "CrossLDA",
-        "discreet.models.cross.model",
-        "cross-lda",
-        unit="none",
-        sound=Form(takes=("sweeps", "beta"), private=False),
-        collections=True,
-    ),
-    Model(
         "PrivateLDA",
         "discreet.models.private.model",
         "private",
@@ -138,6 +130,14 @@ MODELS = (
         unit="none",
         sound=None,
         as_published=Form(("epsilon",), ("sweeps", "beta"), defaults={"every_sweep": True}),  # ε of one sweep's noise
+    ),
+    Model(
+        "CrossLDA",
+        "discreet.models.cross.model",
+        "cross-lda",
+        unit="none",
+        sound=Form(takes=("sweeps", "beta"), private=False),
+        collections=True,
     ),
 )
 

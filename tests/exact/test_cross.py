@@ -15,11 +15,11 @@ from discreet import CrossLDA
 from discreet._random import Key
 from discreet.corpus.collections import product_corpus
 from discreet.engines import open_sweeps
+from discreet.engines.threads import documents
 from discreet.engines.threads.documents import evidences
 from discreet.kernels.measures.evidence import left_to_right
-from discreet.models.cross import model as cross
 from discreet.models.cross.tables import CrossPriors, CrossTables
-from discreet.release.collections import mixed_topics
+from discreet.release.collections import MixedTopics
 from tests.support.enumeration import ALPHA_ERROR, corpus_of, pearson
 
 K, V, C = 2, 3, 2
@@ -133,6 +133,10 @@ def a_model():
     return common, own, rng.random((K, C))
 
 
+def mixed_topics(common, own, switch):
+    return MixedTopics.of((0, 1), ALPHA, common, own, switch).topics
+
+
 def enumerated(words, c, common, own, switch):
     """p(words | c): over all topics and coins of all tokens, θ integrated out."""
     total = 0.0
@@ -178,7 +182,7 @@ def test_evidence_of_few_particles_is_unbiased():
 
 
 def test_prediction_is_bayes_rule_on_the_evidence(monkeypatch):
-    monkeypatch.setattr(cross, "evidences", partial(evidences, n_particles=50_000))
+    monkeypatch.setattr(documents, "evidences", partial(evidences, n_particles=50_000))
     counts = np.array([[4, 1, 0], [0, 1, 5], [2, 2, 2], [0, 3, 1]])
     model = CrossLDA(K, alpha=ALPHA, n_sweeps=5, n_average=1, random_state=0).fit(counts, collections=[0, 1, 0, 1])
     model.components_, model.collection_components_, model.switch_ = a_model()

@@ -104,6 +104,9 @@ def test_perplexity_is_that_of_each_collection_under_its_own_topics(different):
         assert model.perplexity(part, collections=[name] * len(part)) == pytest.approx(value)
         logs += np.log(value) * part.n_tokens
         tokens += part.n_tokens
+    found = model.release().completion(counts, collections=NAMES)
+    assert found.log_likelihood == pytest.approx(found.per_document.sum())
+    assert found.perplexity == pytest.approx(np.exp(-found.log_likelihood / found.n_tokens))
     everything = model.perplexity(counts, collections=NAMES)
     assert everything == pytest.approx(np.exp(logs / tokens), rel=0.01)  # the halves are drawn otherwise
     assert model.score(counts, collections=NAMES) == pytest.approx(-np.log(everything))
@@ -210,6 +213,8 @@ def test_the_release_carries_collections(different, tmp_path):
     assert_array_equal(again.collection_topics, model.collection_components_)
     assert_array_equal(again.switch, model.switch_)
     assert_array_equal(again.transform(counts, collections=NAMES), model.transform(counts, collections=NAMES))
+    assert_array_equal(again.predict_proba(counts[:9]), model.predict_proba(counts[:9]))
+    assert again.completion(counts, collections=NAMES).perplexity == model.perplexity(counts, collections=NAMES)
     assert again.method == "cross-lda"
     assert again.parameters["beta_collection"] == 0.01
     assert model.guarantee_.basis == again.guarantee.basis == "none"

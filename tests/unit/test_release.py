@@ -164,6 +164,8 @@ def test_transform_reads_a_document_by_the_topics_of_its_collection() -> None:
     for wrong, message in ((None, "not known"), (["west", "north"], "knows no collection 'north'")):
         with pytest.raises(InputError, match=message):
             release.transform(counts, collections=wrong)
+    with pytest.raises(InputError, match="so it predicts none"):
+        make().predict_proba(counts)
     with pytest.raises(InputError, match="knows no collections"):
         make().transform(counts, collections=["west", "east"])
     assert release.collection_top_words(1) == {"east": [["beta"], ["alpha"]], "west": [["gamma"], ["beta"]]}

@@ -14,20 +14,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from discreet._errors import InputError, WouldLeak, counted
 from discreet._types import AnyArray, FloatArray
 from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
-from discreet.corpus.collections import collection_labels, collection_numbers, product_corpus
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.evaluation.usefulness import Usefulness
 from discreet.privacy import Basis, Guarantee
 from discreet.release import folder as release_folder
-from discreet.release.collections import mixed_topics
+from discreet.release.collections import MixedTopics
+
+if TYPE_CHECKING:
+    from discreet.evaluation import Completion
 
 JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""
@@ -202,19 +204,49 @@ class Release:
         """
         from discreet.engines.threads.documents import mixtures  # only here: reading a release needs no numba
 
+        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        if mixed is not None:
+            return mixed.mixtures(corpus, collections, n_threads)
+        if collections is not None:
+            raise InputError(f"a model made by {self.method} knows no collections. Leave collections= out.")
+        return mixtures(self.topics, self.alpha, corpus, n_threads)
+
+    def completion(
+        self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
+    ) -> Completion:
+        """Document completion (see :func:`discreet.evaluation.completion`); arguments as in :meth:`transform`."""
+        from discreet.evaluation import completion
+
+        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        if mixed is not None:
+            return mixed.completion(corpus, collections, n_threads)
+        return completion(self.topics, corpus, alpha=self.alpha, n_threads=n_threads)
+
+    def predict_proba(
+        self, X: Any, *, prior: Any = None, tokenizer: AnyTokenizer = None, n_threads: int | None = None
+    ) -> FloatArray:
+        """How probable each of ``collections`` is for each document: P(c | words) ∝ P(c) · p(words | c).
+
+        The evidence p(words | c) is that of the whole document under the topics of collection c, its proportions
+        integrated out under their prior. It is estimated from left to right by particles, which is unbiased
+        (``kernels/measures/evidence.py``), and the same on every run. ``prior`` holds P(c); None: all alike.
+        """
+        mixed = self._mixed()
+        if mixed is None:
+            raise InputError(f"a model made by {self.method} knows no collections, so it predicts none.")
+        return mixed.chances(self._read(X, tokenizer), prior, n_threads)
+
+    def _read(self, X: Any, tokenizer: AnyTokenizer) -> Corpus:
         if isinstance(X, Corpus):
-            corpus = X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
-        elif holds_texts(X):
-            corpus = texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
-        else:
-            corpus = Corpus.from_counts(X, self.vocabulary)
+            return X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
+        if holds_texts(X):
+            return texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
+        return Corpus.from_counts(X, self.vocabulary)
+
+    def _mixed(self) -> MixedTopics | None:
         if self.collections is None or self.collection_topics is None or self.switch is None:
-            if collections is not None:
-                raise InputError(f"a model made by {self.method} knows no collections. Leave collections= out.")
-            return mixtures(self.topics, self.alpha, corpus, n_threads)
-        numbers = collection_numbers(collection_labels(corpus, collections), self.collections)
-        mixed = mixed_topics(self.topics, self.collection_topics, self.switch)
-        return mixtures(mixed, self.alpha, product_corpus(corpus, numbers, len(self.collections)), n_threads)
+            return None
+        return MixedTopics.of(self.collections, self.alpha, self.topics, self.collection_topics, self.switch)
 
     # --- giving it away ---------------------------------------------------------------------------------------------
 

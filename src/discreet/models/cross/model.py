@@ -9,20 +9,18 @@ import numpy as np
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import AnyArray, FloatArray
-from discreet.corpus.collections import collection_labels, collection_numbers, product_corpus
+from discreet.corpus.collections import collection_labels, product_corpus
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
-from discreet.engines.threads.documents import evidences, mixtures
-from discreet.models.base import TopicModel, broadcast_alpha, check_sizes, numbers
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
 from discreet.models.cross.tables import CrossPriors, CrossTables
 from discreet.models.estimator import Running, estimator
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
-from discreet.release.collections import mixed_topics
+from discreet.release.release import Release
 from discreet.training.loop import Measures, run_sweeps
 
 
@@ -66,7 +64,8 @@ class CrossLDA(Running, TopicModel):
     * Document counts n[d, k] are of all tokens of the document, whatever their x.
     * Eq. (21) is neither per word nor logarithmic: ``perplexity`` is by document completion, each document under the A
       of its own collection. P(x) in eq. (22) to (24) is read as ψ[k, c].
-    * ``predict`` integrates θ out (see there). The paper fits a θ to the document and scores the same words under it.
+    * ``predict`` integrates θ out (``Release.predict_proba``). The paper fits a θ to the document and scores the same
+      words under it.
 
     Parameters
     ----------
@@ -155,18 +154,14 @@ class CrossLDA(Running, TopicModel):
 
     def transform(self, X: Any, *, collections: Any = None) -> FloatArray:
         """Topic proportions of documents, each under the mixed topics A of its own collection, held fixed (fold-in)."""
-        check_is_fitted(self)
-        return mixtures(self._mixed(), self.alpha_, self._product(X, collections), self.n_threads)
+        release, corpus = self._released(X)
+        return release.transform(corpus, collections=collections, n_threads=self.n_threads)
 
     def perplexity(self, X: Any, *, collections: Any = None) -> float:
         """Document-completion perplexity (see :func:`discreet.evaluation.completion`), each document under the mixed
         topics of its own collection; lower is better."""
-        from discreet.evaluation import completion_perplexity
-
-        check_is_fitted(self)
-        n = len(self.collections_)  # rows of A sum to 1 in each collection, to n over all of them
-        product = self._product(X, collections)
-        return completion_perplexity(self._mixed() / n, product, alpha=self.alpha_, n_threads=self.n_threads) / n
+        release, corpus = self._released(X)
+        return release.completion(corpus, collections=collections, n_threads=self.n_threads).perplexity
 
     def score(self, X: Any, y: Any = None, *, collections: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
@@ -178,41 +173,23 @@ class CrossLDA(Running, TopicModel):
         return np.asarray(self.collections_[chances.argmax(axis=1)])
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> FloatArray:
-        """How probable each collection is for each document: P(c | words) ∝ P(c) · p(words | c), document × collection.
+        """How probable each collection is for each document, by :meth:`~discreet.Release.predict_proba`.
 
-        The evidence p(words | c) is that of the whole document under the mixed topics A of collection c, with θ
-        integrated out under its Dirichlet prior. It is estimated from left to right by particles, which is unbiased
-        (``kernels/measures/evidence.py``), and the same on every run. ``prior`` holds P(c) in the order of
-        ``collections_``, eq. (23) of Luo et al. 2023, for example ``collection_shares_``. None: all alike, eq. (24).
+        ``prior`` holds P(c) in the order of ``collections_``, eq. (23) of Luo et al. 2023, for example
+        ``collection_shares_``. None: all alike, eq. (24).
         """
+        release, corpus = self._released(X)
+        return release.predict_proba(corpus, prior=prior, n_threads=self.n_threads)
+
+    def _released(self, X: Any) -> tuple[Release, Corpus]:
         check_is_fitted(self)
-        chances = np.ones(len(self.collections_)) if prior is None else numbers(prior, "prior")
-        if chances.shape != self.collections_.shape or not ((chances >= 0) & np.isfinite(chances)).all():
-            raise InputError(
-                f"prior must hold a chance for each of {len(self.collections_)} collections; found {prior}."
-            )
-        with np.errstate(divide="ignore"):
-            logarithms = np.log(chances)
-        logarithms = logarithms + evidences(
-            self._mixed(), self.alpha_, self._read(X, reset=False), len(chances), n_threads=self.n_threads
-        )
-        logarithms -= logarithms.max(axis=1, keepdims=True)
-        found: FloatArray = np.exp(logarithms)
-        found /= found.sum(axis=1, keepdims=True)
-        return found
+        corpus = self._read(X, reset=False)
+        return self.release(corpus.vocabulary), corpus
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags = ClassifierTags(multi_class=True)  # predict_proba has a column for each collection
         return tags
-
-    def _product(self, X: Any, collections: Any) -> Corpus:
-        corpus = self._read(X, reset=False)
-        known = collection_numbers(collection_labels(corpus, collections), self.collections_.tolist())
-        return product_corpus(corpus, known, len(self.collections_))
-
-    def _mixed(self) -> FloatArray:
-        return mixed_topics(self.components_, self.collection_components_, self.switch_)
 
     def _accounts(self) -> dict[str, Any]:
         return {
