@@ -29,7 +29,7 @@ from discreet.release import folder as release_folder
 from discreet.release.release import Release
 from tests.support.command import Run
 
-COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["evaluate"], ["data"], ["data", "ls"])
+COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["predict"], ["evaluate"], ["data"], ["data", "ls"])
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
@@ -356,6 +356,25 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
     assert [one["collection"] for one in found] == list(release.collections)
     assert found[1]["topics"] == release.collection_top_words(3)["user1"]
     assert found[4]["switch"] == release.switch[:, 4].tolist()
+
+
+def test_collections_are_predicted(here: Path, run: Run) -> None:
+    texts = ("--text", "body")
+    ran = run("predict", "model", "texts.jsonl", *texts)
+    assert (ran.code, ran.out) == (2, "")
+    assert "model knows no collections, so it predicts none" in ran.err
+    fit = ("--method", "cross-lda", "--collection", "kind", "-k", 1, "--sweeps", 30, "-q", "-o", "new")
+    assert run("fit", "texts.jsonl", *texts, *fit).code == 0
+    ran = run("predict", "new", "texts.jsonl", *texts, "--id", "who")
+    assert ran.code == 0, ran.err
+    rows = [line.split("\t") for line in ran.out.splitlines()]
+    assert [row[:2] for row in rows] == [[f"user{i % 5}", str(i % 2)] for i in range(40)]
+    assert all(float(row[2]) > 0.9 for row in rows)
+    assert "curator" in ran.err
+    found = json.loads(run("predict", "new", "texts.jsonl", *texts, "--json").out)
+    assert [one["document"] for one in found] == list(range(40))
+    assert all(sum(one["chances"].values()) == pytest.approx(1) for one in found)
+    assert [str(one["collection"]) for one in found] == [max(one["chances"], key=one["chances"].get) for one in found]
 
 
 CLAIMS = {

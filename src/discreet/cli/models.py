@@ -89,6 +89,35 @@ def transform(
     show.note(CURATOR)
 
 
+def predict(
+    model: ModelArgument,
+    file: FileArgument = None,
+    dataset: DatasetOption = None,
+    text: TextOption = None,
+    id_column: IdOption = None,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which collection each document of FILE is most probably from, under a cross-collection MODEL."""
+    from discreet.release.release import Release
+
+    release = Release.load(model)
+    if release.collections is None:
+        raise InputError(f"{model} knows no collections, so it predicts none. Train one with --method cross-lda.")
+    corpus = _documents(model, release, file, dataset, text, None, id_column)
+    chances = release.predict_proba(corpus, n_threads=threads)
+    names = range(corpus.n_documents) if corpus.labels is None else corpus.labels.tolist()
+    best = [(release.collections[c], row[c]) for row, c in zip(chances, chances.argmax(axis=1), strict=True)]
+    if as_json:
+        each = [dict(zip(map(str, release.collections), row, strict=True)) for row in chances.tolist()]
+        documents = zip(names, best, each, strict=True)
+        show.as_json([{"document": name, "collection": one[0], "chances": all_} for name, one, all_ in documents])
+    else:
+        rows = [(str(name), str(label), f"{chance:.4f}") for name, (label, chance) in zip(names, best, strict=True)]
+        show.table(("document", "collection", "chance"), rows, right=("chance",))
+    show.note(CURATOR)
+
+
 def evaluate(
     model: ModelArgument,
     file: FileArgument = None,
