@@ -20,10 +20,10 @@ demo: .venv/.core
 	$(BIN)/discreet demo
 
 test: .venv/.test
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 test-all: .venv/.test
-	$(BIN)/pytest -m ''
+	$(BIN)/pytest -n auto -m ''
 
 lint: .venv/.lint
 	$(BIN)/ruff check .

@@ -532,8 +532,7 @@ def test_a_private_fit_that_is_stopped_goes_on_from_its_checkpoint(here: Path, r
 
 
 def test_selected_words_are_kept_by_a_checkpoint(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.models import vectorizer
-    from discreet.models.private import model as private
+    from discreet.models import estimator, vectorizer
 
     many(here)
     file = BudgetFile.create(here / "mails.budget", 8, 1e-6)
@@ -543,7 +542,7 @@ def test_selected_words_are_kept_by_a_checkpoint(here: Path, run: Run, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(private, "run_sweeps", stop)
+        patch.setattr(estimator, "run_sweeps", stop)
         ran = run(*fit, "--checkpoint", "kept")
     assert ran.code == 130
     assert "the run is kept in kept (private). The same command resumes it, and is charged again" in ran.err

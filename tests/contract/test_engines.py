@@ -77,7 +77,8 @@ def one_round(engine: Any, threshold: Any = ALWAYS, number: int = 1, clip: float
         engine_round, tables = engine.contributions, {"word_weights": np.linspace(50.0, 150.0, N_WORDS)}
     else:
         engine_round = engine.residuals
-    return np.asarray(engine_round(number, threshold, table(), ALPHA, local_sweeps=2, clip=clip, **tables))
+    given = interface.Round(number, threshold, table(), ALPHA, local_sweeps=2)
+    return np.asarray(engine_round(given, clip=clip, **tables))
 
 
 def answers(engine: Any) -> list[np.ndarray]:
@@ -99,7 +100,7 @@ def answers(engine: Any) -> list[np.ndarray]:
         return [*found, engine.shares(table() > 0.3)]
     found += [engine.size_histogram(20), engine.word_counts(np.linspace(1.0, 90.0, N_WORDS), 70.0)]
     if hasattr(engine, "expected"):
-        found += map(np.asarray, engine.expected(3, ALWAYS // 2, table(), ALPHA, local_sweeps=3))
+        found += map(np.asarray, engine.expected(interface.Round(3, ALWAYS // 2, table(), ALPHA, local_sweeps=3)))
     return found
 
 
@@ -304,7 +305,7 @@ def test_sums_over_all_units(backend, users):
 def test_expected_counts_are_all_tokens_of_those_who_take_part(backend):
     engine = opened(backend, "open_variational_units")
     for threshold in (ALWAYS, ALWAYS // 2, 0):
-        counts, n_units = engine.expected(1, threshold, table(), ALPHA, local_sweeps=3)
+        counts, n_units = engine.expected(interface.Round(1, threshold, table(), ALPHA, local_sweeps=3))
         taking_part = engine.coins(1, threshold)
         assert (counts.shape, n_units) == ((N_WORDS, K), taking_part.sum())
         assert counts.sum() == pytest.approx(documents().lengths[taking_part].sum(), abs=1e-3)
@@ -365,8 +366,8 @@ class DrawsByPlace(ThreadUnits):
 class DrawsOnce(ThreadUnits):
     """Uses the draws of one round in every other."""
 
-    def residuals(self, number, *rest, **options):
-        return super().residuals(1, *rest, **options)
+    def residuals(self, given, **options):
+        return super().residuals(given._replace(number=1), **options)
 
 
 class Remembers(ThreadUnits):
@@ -374,8 +375,8 @@ class Remembers(ThreadUnits):
 
     before = 0
 
-    def residuals(self, *given, **options):
-        self.before = super().residuals(*given, **options) + self.before
+    def residuals(self, given, **options):
+        self.before = super().residuals(given, **options) + self.before
         return self.before
 
 

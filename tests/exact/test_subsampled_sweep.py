@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from discreet._random import Key, Purpose
 from discreet.kernels.sweeps.sequential import sweep_sequential
-from discreet.kernels.sweeps.subsampled import sweep_noisy
 
 N_WORDS, N_TOPICS, BETA, STEP = 6, 3, 0.05, 0.01
 ALPHA = np.array([0.1, 0.5, 0.3])
@@ -34,7 +33,7 @@ def tables(words, offsets, topics):
     return by_word.ravel(), by_word.sum(axis=0), by_document
 
 
-def noisy(words, offsets, topics, visited, noise, *, kernel=sweep_noisy, clip=np.inf, cuts=(0, None)):
+def noisy(words, offsets, topics, visited, noise, *, kernel=sweep_sequential, clip=np.inf, cuts=(0, None)):
     topics, state = topics.copy(), tables(words, offsets, topics)
     visits = np.concatenate([[0], np.cumsum(visited)])[offsets]
     cuts = [len(offsets) - 1 if cut is None else cut for cut in cuts]
@@ -85,7 +84,8 @@ def test_the_loop_is_that_of_algorithm_1(clip):
 def test_without_noise_it_is_the_plain_sweep():
     words, offsets, topics, visited, noise = corpus(1)
     expected, state = topics.copy(), tables(words, offsets, topics)
-    sweep_sequential(words, offsets, expected, visited, *state, ALPHA, BETA, KEY.words, SWEEP, np.uint32(3))
+    tokens = (words, offsets, expected, visited, 0, len(offsets) - 1, noise[:0], STEP)
+    sweep_sequential(*tokens, *state, ALPHA, BETA, KEY.words, SWEEP, np.uint32(3))
     found = noisy(words, offsets, topics, visited, np.zeros_like(noise))
     for a, b in zip(found, (expected, *state), strict=True):
         assert_array_equal(a, b)
@@ -95,7 +95,7 @@ def test_without_noise_it_is_the_plain_sweep():
 def test_the_compiled_kernel_is_its_python_body_and_pieces_are_the_whole():
     data = corpus(2, lengths=(9, 0, 40, 4))
     whole = noisy(*data)
-    for other in (noisy(*data, kernel=sweep_noisy.py_func), noisy(*data, cuts=(0, 2, 3, None))):
+    for other in (noisy(*data, kernel=sweep_sequential.py_func), noisy(*data, cuts=(0, 2, 3, None))):
         for a, b in zip(whole, other, strict=True):
             assert_array_equal(a, b)
 

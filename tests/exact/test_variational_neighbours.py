@@ -122,11 +122,12 @@ def test_a_missing_clip_is_caught(level, form):
 def test_clipping_documents_instead_of_users_is_caught(form):
     real = ThreadVariationalUnits.residuals
 
-    def by_document(self, number, threshold, *arguments, **options):
+    def by_document(self, given, **options):
         units = (self.first_document, self.n_units)
-        threshold = np.repeat(np.where(self.coins(number, threshold), 2**32, 0), np.diff(self.first_document))
+        coins = self.coins(given.number, given.threshold)
+        threshold = np.repeat(np.where(coins, 2**32, 0), np.diff(self.first_document))
         self.first_document, self.n_units = np.arange(len(self.offsets)), len(self.offsets) - 1
-        sums = real(self, number, threshold, *arguments, **options)
+        sums = real(self, given._replace(threshold=threshold), **options)
         self.first_document, self.n_units = units
         return sums
 

@@ -41,6 +41,7 @@ from scipy.stats import beta
 
 from discreet._random import Key
 from discreet.corpus import Corpus, Vocabulary
+from discreet.engines.interface import Round
 from discreet.engines.threads.units import ThreadUnits
 from discreet.mechanisms.noise import add_discrete_gaussian
 from discreet.mechanisms.release import Releases
@@ -101,11 +102,11 @@ class Attack:
             self.note(real["word_counts"](engine(WITH[[-1]], its), *public), took_part=True)
             return real["word_counts"](its, *public)
 
-        def residuals(its, number, threshold, *tables, **public):
-            self.took_part.append(self.present and bool(its.coins(number, threshold)[-1]))
-            alone = only(WITH.n_documents - 1, WITH.n_documents)
-            self.contributions.append(real["residuals"](engine(WITH, its), number, alone, *tables, **public).ravel())
-            return real["residuals"](its, number, threshold, *tables, **public)
+        def residuals(its, given, **public):
+            self.took_part.append(self.present and bool(its.coins(given.number, given.threshold)[-1]))
+            alone = given._replace(threshold=only(WITH.n_documents - 1, WITH.n_documents))
+            self.contributions.append(real["residuals"](engine(WITH, its), alone, **public).ravel())
+            return real["residuals"](its, given, **public)
 
         with (
             patch.multiple(ThreadUnits, size_histogram=size_histogram, word_counts=word_counts, residuals=residuals),
@@ -182,8 +183,8 @@ def longer_clip(times: float) -> Iterator[None]:
     def word_counts(its, word_weights, clip):
         return real_counts(its, word_weights, times * clip)
 
-    def residuals(its, *tables, clip, **public):
-        return real_residuals(its, *tables, clip=times * clip, **public)
+    def residuals(its, given, *, clip, **public):
+        return real_residuals(its, given, clip=times * clip, **public)
 
     with patch.multiple(ThreadUnits, word_counts=word_counts, residuals=residuals):
         yield
@@ -200,10 +201,11 @@ def test_the_person_is_one_term_of_each_sum():
     key = Key.from_seed(0)
     d, d1 = (ThreadUnits(c, None, N_TOPICS, key, max_tokens=1000, n_threads=1) for c in (WITH, WITHOUT))
     table = np.arange(1.0, 9.0).reshape(4, 2)
-    public: dict[str, Any] = {"local_sweeps": 1, "cell_weights": table, "background": 0.0, "clip": 50.0}
+    public: dict[str, Any] = {"cell_weights": table, "background": 0.0, "clip": 50.0}
 
     def cells(engine: ThreadUnits, *units: int) -> np.ndarray:
-        return engine.residuals(3, only(units, engine.n_units), table, np.ones(2), **public)
+        given = Round(3, only(units, engine.n_units), table, np.ones(2), local_sweeps=1)
+        return engine.residuals(given, **public)
 
     assert np.array_equal(cells(d, 0, 2, 3), cells(d1, 0, 2) + cells(d, 3))
     assert cells(d, 3).any()

@@ -115,10 +115,10 @@ def watched(run: Run, engine: type, sums: str) -> Iterator[None]:
         run.coins.append(real_coins(self, number, threshold))
         return run.coins[-1]
 
-    def watched_sums(self, number, threshold, weights, alpha, **public):
-        options = [np.copy(value) for _, value in sorted(public.items())]
-        run.inputs.append((np.array(number), weights.copy(), alpha.copy(), *options))
-        return real_sums(self, number, threshold, weights, alpha, **public)
+    def watched_sums(self, given, **public):
+        options = [given.local_sweeps, *(value for _, value in sorted(public.items()))]
+        run.inputs.append((np.array(given.number), given.weights.copy(), given.alpha.copy(), *map(np.copy, options)))
+        return real_sums(self, given, **public)
 
     with patch.object(engine, "coins", coins), patch.object(engine, sums, watched_sums):
         yield

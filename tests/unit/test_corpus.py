@@ -16,9 +16,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import cross_val_score
 
-from discreet import LDA
+from discreet import LDA, Ledger
 from discreet._errors import InputError
 from discreet.corpus import Corpus, Vocabulary, lda_corpus
+from discreet.corpus.vocabulary import VocabularyCost
 
 COUNTS = np.array([[2, 0, 1], [0, 0, 0], [0, 3, 0]])
 
@@ -102,7 +103,7 @@ def test_only_the_caller_can_say_that_a_chosen_list_is_public():
     frequent = [public.vocabulary[i] for i in np.argsort(-public.word_counts)[:2]]
     assert public.restrict(frequent).vocabulary.origin == "unknown"
     assert public.restrict(Vocabulary(frequent, "public")).vocabulary.origin == "public"
-    text = replace(public, vocabulary=Vocabulary(public.vocabulary, "text", complete=True))
+    text = replace(public, vocabulary=Vocabulary(public.vocabulary, "text", complete=True), all_tokens=True)
     assert text.restrict(frequent).vocabulary.origin == "text"  # as private as before
     assert text.restrict(Vocabulary(frequent, "public")).vocabulary.origin == "public"
 
@@ -153,7 +154,7 @@ def test_an_origin_that_is_none():
     ],
 )
 def test_where_restricted_words_come_from(had, complete, chosen, becomes):
-    corpus = Corpus([0, 1], [0, 2], Vocabulary(["rain", "wind"], had, complete))
+    corpus = Corpus([0, 1], [0, 2], Vocabulary(["rain", "wind"], had, complete), all_tokens=complete)
     part = corpus.restrict(Vocabulary(["wind"], chosen, complete=True)).vocabulary
     assert (part, part.origin, part.complete) == (("wind",), becomes, False)
 
@@ -270,3 +271,44 @@ def test_every_exported_name_exists():
     assert set(room.__all__) <= set(dir(room))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         room.nothing  # noqa: B018
+
+
+# --- a vocabulary and its tokens --------------------------------------------------------------------------------------
+
+
+def test_a_complete_vocabulary_is_complete_only_with_all_tokens():
+    """Tokens that were left out by looking at other documents must not pass for the whole text."""
+    full = Corpus.from_texts(["rain wind", "rain storm", "wind rain"])
+    assert full.vocabulary.complete
+    assert full[:2].vocabulary.complete
+    assert replace(full, groups=[1, 2, 3]).vocabulary.complete
+    kept = full.words[full.words != 0]
+    fewer = Corpus(kept, np.array([0, 1, 2, kept.size]), full.vocabulary)
+    assert not fewer.vocabulary.complete
+    assert fewer.vocabulary.origin == "text"
+    assert not full.restrict(full.vocabulary).vocabulary.complete
+
+
+def test_numbers_of_users_cannot_be_written_to():
+    corpus = Corpus.from_texts(["rain", "wind", "storm"], groups=["a", "b", "a"])
+    assert corpus.users.tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        corpus.users[0] = 2
+    with pytest.raises(ValueError, match="read-only"):
+        corpus.restrict(["rain"]).users[0] = 2
+
+
+def test_a_copy_of_a_vocabulary_keeps_its_origin_and_cost():
+    cost = VocabularyCost((), Ledger(unit="document"), seeded=False)
+    selected = Vocabulary(["rain", "wind"], "private-selection", cost=cost)
+    assert (Vocabulary(selected).origin, Vocabulary(selected).cost) == ("private-selection", cost)
+    assert Vocabulary(selected, "unknown").cost is cost
+    assert Vocabulary(Vocabulary(["rain"], "text", complete=True)).complete is False
+
+
+def test_two_private_selections_are_not_one():
+    one, other = (VocabularyCost((), Ledger(unit="document"), seeded=False, units=name) for name in "ab")
+    corpus = Corpus(np.array([0, 1]), np.array([0, 2]), Vocabulary(["rain", "wind"], "private-selection", cost=one))
+    assert corpus.restrict(Vocabulary(["rain"], "private-selection", cost=one)).vocabulary.cost is one
+    with pytest.raises(InputError, match="both vocabularies were selected privately"):
+        corpus.restrict(Vocabulary(["rain"], "private-selection", cost=other))

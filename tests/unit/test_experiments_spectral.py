@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from discreet.experiments import methods
+from discreet.experiments import compare, methods
 from discreet.experiments.experiment import Results
 from discreet.experiments.intervals import Verdict
 from discreet.experiments.own import methods as private_methods
@@ -216,7 +216,7 @@ def test_models(method):
 
 
 def test_ratios_take_methods_without_noise_where_they_have_no_epsilon():
-    judge = methods.ratios("perplexity", [methods.PRIVATE], [methods.UNIGRAM, methods.SOUND], panel="topics")
+    judge = compare.ratios("perplexity", [methods.PRIVATE], [methods.UNIGRAM, methods.SOUND], panel="topics")
     rows = [
         {"topics": "K = 2", "method": method, "epsilon": epsilon, "perplexity": value, "repetition": n}
         for n in range(2)

@@ -10,6 +10,7 @@ import pytest
 
 from discreet import (
     LDA,
+    Budget,
     Corpus,
     HybridLDA,
     InputError,
@@ -163,3 +164,49 @@ def test_refused_before_anything_is_charged():
         with pytest.raises(InputError, match="vocabulary and max_words were both given"):
             fit_text(private, TEXTS, vocabulary=WORDS, max_words=2)
     assert (ledger.entries, noise.call_count) == ((), 0)
+
+
+def test_tokens_left_out_by_global_counts_are_not_selected_from():
+    """Their sensitivity is not one document: whether a token stays depends on the others."""
+    full = Corpus.from_texts(TEXTS)
+    rare = full.word_counts[full.words] < 5
+    offsets = np.concatenate([[0], np.cumsum(~rare)])[full.offsets]
+    filtered = Corpus(full.words[~rare], offsets, full.vocabulary)
+    ledger = Ledger(Budget(8.0, 1e-6), unit="document")
+    with pytest.raises(WouldLeak):
+        fit_text(PrivateLDA(2, epsilon=8.0, n_rounds=3, ledger=ledger), filtered)
+    with pytest.raises(WouldLeak):
+        PrivateVectorizer(8.0, ledger=ledger).fit(filtered)
+    assert not ledger.entries
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda **more: SubsampledLDA(2, epsilon=8.0, tolerance=0.1, **more),
+        lambda **more: VariationalLDA(2, epsilon=8.0, noise_multiplier=1.0, **more),
+        lambda **more: PrivateLDA(2, epsilon=8.0, alpha=[0.1, 0.1, 0.1], **more),
+        lambda **more: SpectralLDA(2, epsilon=8.0, split=(1.0, 2.0), **more),
+    ],
+    ids=["tolerance", "multiplier", "alpha", "split"],
+)
+def test_parameters_are_refused_before_the_words_are_charged(model):
+    ledger = Ledger(Budget(8.0, 1e-6), unit="document")
+    with pytest.raises(InputError):
+        fit_text(model(ledger=ledger), TEXTS)
+    assert not ledger.entries
+
+
+def test_users_are_refused_where_words_are_protected():
+    model = SubsampledLDA(2, as_published=True, n_rounds=2)
+    with pytest.raises(InputError, match="knows no users"):
+        fit_text(model, TEXTS, groups=range(len(TEXTS)), vocabulary=["rain", "wind"])
+
+
+def test_texts_without_a_word_are_like_texts_of_which_no_word_stands_out():
+    """An error that came before the charge would be a fact about the documents, and their number another."""
+    ledger = Ledger(Budget(8.0, 1e-6), unit="document")
+    with pytest.raises(InputError, match="no word stood out of the noise") as error:
+        fit_text(PrivateLDA(2, epsilon=8.0, ledger=ledger), ["of the"] * 37)
+    assert "37" not in str(error.value)
+    assert ledger.entries

@@ -123,7 +123,9 @@ def test_words_from_the_private_text_are_refused(corpus):
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer\)\.$") as error:
         tiny(ledger=ledger).fit(corpus.most_frequent(20))
     with pytest.raises(WouldLeak, match=r"vocabulary=.*PrivateVectorizer.*Corpus\.restrict"):
-        tiny(ledger=ledger).fit(replace(corpus, vocabulary=Vocabulary(corpus.vocabulary, "text", complete=True)))
+        tiny(ledger=ledger).fit(
+            replace(corpus, vocabulary=Vocabulary(corpus.vocabulary, "text", complete=True), all_tokens=True)
+        )
     assert "\n" not in str(error.value)
     assert not set(corpus.vocabulary) & set(str(error.value).split())
     assert ledger.entries == ()
@@ -371,7 +373,7 @@ def test_every_round_has_the_sweeps_that_were_asked_for(corpus, n_topics, given,
     with patch.object(ThreadUnits, "residuals", autospec=True, side_effect=ThreadUnits.residuals) as residuals:
         made.fit(corpus)
     rounds = [call for call in residuals.call_args_list if call.args[0].n_topics == made.n_topics]
-    assert [call.kwargs["local_sweeps"] for call in rounds[-made.n_rounds :]] == [n_sweeps] * made.n_rounds
+    assert [call.args[1].local_sweeps for call in rounds[-made.n_rounds :]] == [n_sweeps] * made.n_rounds
     assert made.local_sweeps == given  # a parameter stays as it was given
 
 

@@ -97,7 +97,7 @@ def test_a_choice_of_words_cannot_be_called_a_private_selection():
 def test_selected_words_stay_selected_only_where_none_was_left_out(origin, complete, becomes):
     """Which of the selected words a corpus still has must depend on no other document."""
     selected = PrivateVectorizer(4.0, output="corpus").fit_transform(TEXTS).vocabulary
-    part = Corpus([0], [0, 1], Vocabulary(WORDS, origin, complete)).restrict(selected).vocabulary
+    part = Corpus([0], [0, 1], Vocabulary(WORDS, origin, complete), all_tokens=complete).restrict(selected).vocabulary
     assert (part, part.origin) == (selected, becomes)
     assert part.cost is (None if becomes == "text" else selected.cost)
 
@@ -542,3 +542,13 @@ def test_a_model_that_shows_its_rounds_shows_those_of_the_selection(capsys):
     assert "selecting words" in capsys.readouterr().err
     fit_text(model(), corpus)
     assert capsys.readouterr().err == ""
+
+
+def test_a_refit_that_finds_no_word_leaves_none_of_the_first():
+    texts = ["rain wind storm"] * 200
+    vectorizer = PrivateVectorizer(8.0, random_state=1).fit(texts)
+    assert vectorizer.transform(texts).shape[1] == 3
+    with pytest.raises(InputError, match="no word stood out"):
+        vectorizer.set_params(epsilon=0.5).fit(["rain wind storm"] * 2)
+    with pytest.raises(InputError, match="the vocabulary is empty"):
+        vectorizer.transform(texts)

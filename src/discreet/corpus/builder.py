@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet._errors import InputError, counted
+from discreet._errors import InputError
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
@@ -115,7 +115,7 @@ class CorpusBuilder:
         self._built = True
         columns = [column.values() for column in self._columns.values()]
         if self.vocabulary is None:
-            return Corpus(*self._learnt(), *columns, tokenizer=self.tokenizer)
+            return Corpus(*self._learnt(), *columns, tokenizer=self.tokenizer, all_tokens=True)
         offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
         words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
         self._chunks.clear()
@@ -135,7 +135,7 @@ class CorpusBuilder:
         chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, self.max_words)
         if not chosen:
             raise InputError(
-                f"no word was found in {counted(len(self), 'document')} with "
+                "no word was found in the documents with "  # how many there are may be private
                 f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern}'}"
                 f"{' but stop words' if spelled else ''}. Check the text, or say what a word is (token_pattern=)."
             )

@@ -43,6 +43,9 @@ class Corpus:
     """One class label per document, for evaluation only."""
     tokenizer: Tokenizer | None = field(default=None, kw_only=True)
     """How text became words; None of counts. It goes with a model, whose user meets other text."""
+    all_tokens: bool = field(default=False, kw_only=True, repr=False)
+    """Whether these are all tokens of each document, as a reader of text found them. Without it the vocabulary of this
+    corpus is not ``complete``, whoever gave it: tokens may have been left out by looking at other documents."""
 
     def __post_init__(self) -> None:
         words = _integers(self.words, np.int32, "words")
@@ -53,6 +56,8 @@ class Corpus:
                 "Build a corpus with Corpus.from_counts or a reader."
             )
         vocabulary = Vocabulary.of(self.vocabulary)
+        if vocabulary.complete and not self.all_tokens:
+            vocabulary = replace(vocabulary, complete=False)
         if words.size and not 0 <= int(words.min()) <= int(words.max()) < len(vocabulary):
             raise InputError(
                 f"words must be indices from 0 to {len(vocabulary) - 1}; found {words.min()} to {words.max()}. "
@@ -117,12 +122,16 @@ class Corpus:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
         columns = (None if c is None else c[chosen] for c in (self.groups, self.collections, self.labels))
-        return Corpus(self.words[tokens], offsets, self.vocabulary, *columns, tokenizer=self.tokenizer)
+        groups, collections, labels = columns
+        return replace(
+            self, words=self.words[tokens], offsets=offsets, groups=groups, collections=collections, labels=labels
+        )
 
     @cached_property
     def users(self) -> IntArray | None:
         """A number for the user of each document, from 0 in the order of their first document; None without groups."""
-        return numbered(self.groups)
+        numbers = numbered(self.groups)
+        return None if numbers is None else _frozen(numbers)
 
     @cached_property
     def word_counts(self) -> IntArray:
@@ -144,7 +153,8 @@ class Corpus:
         words = new_index[self.words]
         kept = words >= 0
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
-        part = replace(self, words=words[kept], offsets=offsets, vocabulary=self.vocabulary.restricted_to(chosen))
+        known = self.vocabulary.restricted_to(chosen)
+        part = replace(self, words=words[kept], offsets=offsets, vocabulary=known, all_tokens=False)
         if "users" in vars(self):  # the same documents: numbered once
             vars(part)["users"] = self.users
         return part
@@ -219,7 +229,6 @@ class Corpus:
                 f"the vocabulary has {len(vocabulary):,} words but the matrix {matrix.shape[1]:,} columns. They must "
                 "agree."
             )
-        vocabulary = replace(vocabulary, complete=False)  # nobody knows which words were counted
         return cls(words, offsets, vocabulary, groups, collections, labels)
 
 

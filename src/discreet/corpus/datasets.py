@@ -228,6 +228,5 @@ def _not_here(name: str, known: _Set) -> list[Path]:
     looked = f"{shown(Path(folder))} (DISCREET_DATA) lacks {known.files[0]}" if folder else "DISCREET_DATA is not set"
     raise DataNotFound(
         f"data set {name!r} is not here: {looked}. Get it from {known.source} and point DISCREET_DATA at the folder "
-        "that "
-        f"holds {known.files[0]}."
+        f"that holds {known.files[0]}."
     )

@@ -58,8 +58,7 @@ def docstrings(
     if not len(builder):
         raise DataNotFound(
             "no docstring was found: the Python source files are not on this machine. Install Python with its "
-            "sources, or "
-            "give a corpus of your own."
+            "sources, or give a corpus of your own."
         )
     return builder.build()
 
@@ -118,12 +117,8 @@ def _docstrings_of(path: Path) -> list[str]:
         first = body[0] if body and isinstance(node, _DEFINITIONS) else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             found.append((first.lineno, first.value.value))
-        for branch in (
-            "body",
-            "orelse",
-            "handlers",
-            "finalbody",
-        ):  # definitions are statements: expressions are not walked
+        # definitions are statements: expressions are not walked
+        for branch in ("body", "orelse", "handlers", "finalbody"):
             waiting.extend(getattr(node, branch, ()))
     found.sort(key=lambda place: place[0])
     return [text for _, text in found]

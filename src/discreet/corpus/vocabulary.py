@@ -64,10 +64,13 @@ class Vocabulary(Sequence[str]):
     def __init__(
         self,
         words: Iterable[str],
-        origin: Origin = "unknown",
+        origin: Origin | None = None,
         complete: bool = False,
         cost: VocabularyCost | None = None,
     ) -> None:
+        if isinstance(words, Vocabulary):  # what it cost stays its cost, whatever it is called
+            origin, cost = origin or words.origin, cost or words.cost
+        origin = origin or "unknown"
         if origin not in get_args(Origin):
             raise InputError(f"the origin of a vocabulary is one of {', '.join(get_args(Origin))}; found {origin!r}.")
         checked = words.words if isinstance(words, Vocabulary) else _checked(words)
@@ -91,6 +94,11 @@ class Vocabulary(Sequence[str]):
             return replace(chosen, complete=False)
         if self.origin == "text" and chosen.origin != "public":
             return Vocabulary(chosen.words, "text")
+        if self.cost is not None and chosen.cost is not None and self.cost != chosen.cost:
+            raise InputError(
+                "both vocabularies were selected privately, and a corpus keeps the cost of one selection. Select the "
+                "words once, or pass the words to keep as a plain list."
+            )
         return Vocabulary(chosen.words, "unknown", cost=self.cost or chosen.cost)
 
     @cached_property

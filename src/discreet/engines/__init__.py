@@ -11,13 +11,7 @@ if TYPE_CHECKING:
     from discreet._random import Key
     from discreet._types import AnyArray, IntArray
     from discreet.corpus.corpus import Corpus
-    from discreet.engines.interface import (
-        KeptUnitEngine,
-        MomentEngine,
-        SweepEngine,
-        UnitEngine,
-        VariationalUnitEngine,
-    )
+    from discreet.engines.interface import KeptUnitEngine, MomentEngine, SweepEngine, UnitEngine, VariationalUnitEngine
 
 
 def open_sweeps(corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None) -> SweepEngine:
@@ -28,13 +22,7 @@ def open_sweeps(corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | Non
 
 
 def open_units(
-    corpus: Corpus,
-    groups: AnyArray | None,
-    n_topics: int,
-    key: Key,
-    *,
-    max_tokens: int,
-    n_threads: int | None = None,
+    corpus: Corpus, groups: AnyArray | None, n_topics: int, key: Key, *, max_tokens: int, n_threads: int | None = None
 ) -> UnitEngine:
     """Rounds of local sweeps. ``groups`` holds the user of each document; None: each is a unit of its own."""
     from discreet.engines.threads.units import ThreadUnits
@@ -43,13 +31,7 @@ def open_units(
 
 
 def open_variational_units(
-    corpus: Corpus,
-    groups: AnyArray | None,
-    n_topics: int,
-    key: Key,
-    *,
-    max_tokens: int,
-    n_threads: int | None = None,
+    corpus: Corpus, groups: AnyArray | None, n_topics: int, key: Key, *, max_tokens: int, n_threads: int | None = None
 ) -> VariationalUnitEngine:
     """Rounds of local variational steps."""
     from discreet.engines.threads.variational import ThreadVariationalUnits
@@ -58,13 +40,7 @@ def open_variational_units(
 
 
 def open_kept_units(
-    corpus: Corpus,
-    groups: AnyArray | None,
-    n_topics: int,
-    key: Key,
-    *,
-    max_tokens: int,
-    n_threads: int | None = None,
+    corpus: Corpus, groups: AnyArray | None, n_topics: int, key: Key, *, max_tokens: int, n_threads: int | None = None
 ) -> KeptUnitEngine:
     """Rounds of local sweeps that go on from the topics of the round before."""
     from discreet.engines.threads.kept import ThreadKeptUnits

@@ -45,6 +45,17 @@ Threshold: TypeAlias = int | IntArray
 for each unit, made of its own data and of what was released, and of nothing else."""
 
 
+class Round(NamedTuple):
+    """What every unit is given in a round: it infers the topics of its tokens from ``weights`` and ``alpha``."""
+
+    number: int
+    threshold: Threshold
+    weights: Table
+    alpha: FloatArray
+    local_sweeps: int
+    """Local steps over the tokens of a unit."""
+
+
 class Tokens(NamedTuple):
     """All tokens of a corpus in their secret slots, document after document, and the topic of each. Private."""
 
@@ -143,23 +154,11 @@ class UnitEngine(_Units, Protocol):
         """The word counts of all units, times ``word_weights``, each unit's clipped and cut to whole numbers, added
         up. Weights and ``clip`` are in steps of the grid."""
 
-    def residuals(
-        self,
-        number: int,
-        threshold: Threshold,
-        weights: Table,
-        alpha: FloatArray,
-        *,
-        local_sweeps: int,
-        cell_weights: Table,
-        background: Table,
-        clip: float,
-    ) -> IntArray:
-        """Round ``number``: the contributions of the units that take part, added up, word × topic.
+    def residuals(self, given: Round, *, cell_weights: Table, background: Table, clip: float) -> IntArray:
+        """The contributions of the units that take part, added up, word × topic.
 
-        A unit infers the topics of its tokens from ``weights`` and ``alpha`` in ``local_sweeps`` local steps. It
-        contributes cell_weights · (its expected counts − its word counts · background), shrunk to ℓ₂ norm ``clip``
-        where it is longer and cut to whole numbers: their squares, added up as integers, are at most ⌊clip²⌋.
+        A unit contributes cell_weights · (its expected counts − its word counts · background), shrunk to ℓ₂ norm
+        ``clip`` where it is longer and cut to whole numbers: their squares, added up as integers, are at most ⌊clip²⌋.
         ``cell_weights`` and ``clip`` are in steps of the grid.
         """
 
@@ -167,11 +166,9 @@ class UnitEngine(_Units, Protocol):
 class VariationalUnitEngine(UnitEngine, Protocol):
     """Its local steps are variational ones, and draw nothing; ``weights`` are exp(E[log φ]) up to a constant."""
 
-    def expected(
-        self, number: int, threshold: Threshold, weights: Table, alpha: FloatArray, *, local_sweeps: int
-    ) -> tuple[FloatArray, int]:
-        """The expected counts of the units that take part in round ``number``, added up without a clip, word × topic,
-        and how many units these are. For models that promise nothing."""
+    def expected(self, given: Round) -> tuple[FloatArray, int]:
+        """The expected counts of the units that take part, added up without a clip, word × topic, and how many units
+        these are. For models that promise nothing."""
 
 
 class KeptUnitEngine(_Units, Protocol):
@@ -183,19 +180,9 @@ class KeptUnitEngine(_Units, Protocol):
     def shares(self, cells: BoolArray) -> FloatArray:
         """For each unit, the share of its tokens whose word and topic are marked in ``cells``, word × topic."""
 
-    def contributions(
-        self,
-        number: int,
-        threshold: Threshold,
-        weights: Table,
-        alpha: FloatArray,
-        *,
-        local_sweeps: int,
-        word_weights: FloatArray,
-        clip: float,
-    ) -> IntArray:
-        """Round ``number``: the units that take part sweep ``local_sweeps`` times; their topic counts, added up, word ×
-        topic. A unit's counts are multiplied by ``word_weights``, clipped and cut as in :class:`UnitEngine`."""
+    def contributions(self, given: Round, *, word_weights: FloatArray, clip: float) -> IntArray:
+        """The topic counts of the units that take part, after their sweeps, added up, word × topic. A unit's counts are
+        multiplied by ``word_weights``, clipped and cut as in :class:`UnitEngine`."""
 
     def state(self) -> dict[str, AnyArray]:
         """For a checkpoint: every token and its topic. Private."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -12,8 +12,7 @@ import numpy as np
 from discreet._types import FloatArray
 from discreet.corpus import Corpus
 from discreet.experiments.data import unigram
-from discreet.experiments.experiment import Results, Setting, Table
-from discreet.experiments.intervals import Check
+from discreet.experiments.experiment import Setting
 
 SOUND, PARK, PRIVATE, VARIATIONAL = "SpectralLDA, sound", "VI of Park et al.", "PrivateLDA", "VariationalLDA"
 CONFIGURATIONS: Final[dict[str, Literal[1, 2, 3, 4]]] = {
@@ -99,49 +98,3 @@ def quietly(work: Any, *arguments: Any, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return work(*arguments, **options)
-
-
-def seconds_table(rows: tuple[str, ...]) -> Table:
-    return Table(
-        "Processor seconds of a fit, all threads together",
-        "seconds",
-        rows,
-        "epsilon",
-        show=lambda row: row["method"] != UNIGRAM,
-    )
-
-
-# --- comparisons ------------------------------------------------------------------------------------------------------
-
-
-def epsilons_of(results: Results, **where: Any) -> list[float]:
-    return sorted(epsilon for epsilon in results.levels("epsilon", **where) if epsilon is not None)
-
-
-def ratios(
-    measure: str,
-    ones: Iterable[str],
-    others: Iterable[str],
-    *,
-    panel: str,
-    panels: Sequence[Any] | None = None,
-    at: slice = slice(None),
-    check: Callable[[str, Any, float], Check] = Check.below,
-) -> Callable[[Results], Iterator[Check]]:
-    """A judge: each of ``ones`` over each of ``others``, in each panel (or ``panels``), at each ε (or those ``at``)."""
-
-    def judge(results: Results) -> Iterator[Check]:
-        for name in results.levels(panel) if panels is None else panels:
-            for epsilon in epsilons_of(results, **{panel: name})[at]:
-                for one in ones:
-                    for other in others:
-                        above = {panel: name, "method": one, "epsilon": epsilon}
-                        below = {**above, "method": other, "epsilon": None if other in PLAIN else epsilon}
-                        what = f"{name}, ε = {epsilon:g}: {short(one)} over {short(other)}"
-                        yield check(what, results.ratio(measure, above, below), 1.0)
-
-    return judge
-
-
-def short(method: str) -> str:
-    return method.split(",")[0] if method in CONFIGURATIONS else method

@@ -90,23 +90,12 @@ def _add(cells: IntArray, table: NoiseTable, key: Key, release: int, n_threads: 
     flat = cells.reshape(-1)
     n_blocks = -(-flat.size // CELLS)
 
+    main = (table.boundaries, table.heads, table.finer, table.guide, table.shift)
+    laws = (*main, table.tail_boundaries, table.tail_finer)
+    purpose, stream = np.uint32(Purpose.NOISE), np.uint32(release)
+
     def work(first: int, last: int) -> None:
-        add_noise(
-            flat,
-            first,
-            last,
-            table.boundaries,
-            table.heads,
-            table.finer,
-            table.guide,
-            table.shift,
-            table.tail_boundaries,
-            table.tail_finer,
-            key.words,
-            np.uint32(Purpose.NOISE),
-            np.uint32(release),
-            aligned(SCRATCH_SIZE, np.uint32),
-        )
+        add_noise(flat, first, last, *laws, key.words, purpose, stream, aligned(SCRATCH_SIZE, np.uint32))
 
     if n_threads == 1 or flat.size < _SMALL:
         work(0, n_blocks)

@@ -70,6 +70,9 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
                     "not show. Use it with LDA."
                 )
 
+    def _check_together(self) -> None:
+        """Parameters that do not go together. ``fit`` calls it, and ``fit_text`` before words are charged."""
+
     def _forget(self) -> None:
         """What an earlier fit has left. A fit that is refused, or stops, must not stand under that one's promise."""
         ours = ("_vocabulary", "_tokenizer", "_spent")
@@ -214,8 +217,7 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
     if not corpus.n_tokens:
         raise InputError(
             f"the corpus has no token: nothing in {counted(corpus.n_documents, 'document')} is among its "
-            f"{counted(corpus.n_words, 'word')}. "
-            "Check the text column, the stop words and the vocabulary."
+            f"{counted(corpus.n_words, 'word')}. Check the text column, the stop words and the vocabulary."
         )
     if n_topics > corpus.n_tokens:
         raise InputError(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from numbers import Integral
 from types import NoneType, UnionType
@@ -27,7 +27,7 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from discreet.models.bounds import AtLeastOne, Delta, RandomState, Rate, Sweeps, Tokens
 from discreet.privacy.ledger import Ledger
-from discreet.training.loop import Callback
+from discreet.training.loop import Callback, Measures, Trained, run_sweeps
 
 T = TypeVar("T")
 
@@ -80,6 +80,11 @@ class Running(Seeded):
 
     progress: bool = False
     callbacks: Annotated[Iterable[Callback], list, tuple] | None = None
+
+    def _run_sweeps(self, n: int, sweep: Callable[[int], Measures], *, done: int = 0, **options: Any) -> Trained:
+        """All sweeps after those ``done``; ``options`` are those of :func:`~discreet.training.loop.run_sweeps`."""
+        callbacks, progress = self.callbacks or (), self.progress
+        return run_sweeps(range(done + 1, n + 1), sweep, callbacks=callbacks, progress=progress, **options)
 
 
 @estimator

@@ -17,11 +17,12 @@ from discreet.corpus.builder import AnyTokenizer
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike
 from discreet.corpus.readers.matrices import keep_words
+from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost, checked_max_words
 from discreet.evaluation.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
 from discreet.mechanisms.vocabulary import VocabularyPlan
-from discreet.models.base import TopicModel
-from discreet.models.vectorizer import PrivateVectorizer
+from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.vectorizer import PrivateVectorizer, all_words
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import RESUMED, Basis, Unit, rounded_up
 from discreet.training.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
@@ -91,6 +92,8 @@ def fit_text(
         Called with the number of words when they are selected.
     """
     selecting = vocabulary is None and selects_words(model)
+    if selecting and not isinstance(X, Corpus):
+        X, tokenizer = all_words(X, Tokenizer.of(tokenizer)), None
     corpus = _read(model, X, groups, vocabulary, tokenizer, None if selecting else max_words)
     if selecting and corpus.vocabulary.complete:
         fitted: Model = _fit_selected(model, corpus, max_words, share, after_selection)
@@ -134,6 +137,8 @@ def _fit_selected(
     model: Any, corpus: Corpus, max_words: int | None, share: float, after_selection: Callable[[int], object] | None
 ) -> Any:
     model._check_parameters()
+    model._check_together()
+    broadcast_alpha(getattr(model, "alpha", 1.0), int(model.n_topics))
     if not isinstance(getattr(model, "word_prior", None), Mapping | None):
         raise InputError(
             "word_prior must be a dictionary, {topic: {word: weight}}, where words are selected from the text: nobody "

@@ -13,7 +13,7 @@ from discreet.models.estimator import Running, estimator
 from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy.guarantee import Observer
 from discreet.privacy.ledger import Ledger
-from discreet.training.loop import Measures, run_sweeps
+from discreet.training.loop import Measures
 
 MISSING = (
     "every draw reads its raw word outside the noise, and draws are not charged",
@@ -97,9 +97,7 @@ class LaplaceLDA(Running, TopicModel):
             sampler.sweep(number)
             return {}
 
-        self.history_, conditions = run_sweeps(
-            range(1, self.n_sweeps + 1), sweep, callbacks=self.callbacks or (), progress=self.progress
-        )
+        self.history_, conditions = self._run_sweeps(self.n_sweeps, sweep)
         self.components_ = sampler.topics_of_words()
         self.alpha_, self.beta_ = alpha, float(self.beta)
         total = self.epsilon * (self.n_sweeps if self.every_sweep else 1)

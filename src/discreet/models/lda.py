@@ -22,7 +22,7 @@ from discreet.models.estimator import Running, estimator
 from discreet.models.seeds import seed_table
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
-from discreet.training.loop import Measures, run_sweeps
+from discreet.training.loop import Measures
 
 LEARN_FROM = 20
 """The first sweep after which priors are learnt: before it the topics say nothing about them."""
@@ -113,14 +113,7 @@ class LDA(Running, TopicModel):
         check_sizes(corpus, self.n_topics)
         training = self._continued(corpus) or _Training(self, corpus)
         before = training.n_done
-        history, _ = run_sweeps(
-            range(before + 1, before + self.n_sweeps + 1),
-            training.sweep,
-            callbacks=self.callbacks or (),
-            progress=self.progress,
-            run=training,
-            timed=True,
-        )
+        history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, run=training, timed=True)
         if not self.warm_start:
             training.drop_tables()
         self.components_ = training.topics()

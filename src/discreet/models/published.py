@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet._types import FloatArray
+from discreet._types import FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
 from discreet.kernels.sweeps.sequential import sweep_sequential
@@ -38,26 +38,18 @@ class SequentialSampler:
         document = np.repeat(np.arange(corpus.n_documents), np.diff(self.offsets))
         cells = np.bincount(document * n_topics + self.topics, minlength=corpus.n_documents * n_topics)
         self.doc_topic: FloatArray = cells.reshape(corpus.n_documents, n_topics).astype(np.float64)
-        self.everything = np.ones(corpus.n_tokens, bool)
+        self.visited = np.ones(corpus.n_tokens, bool)
         self._n_noises = 0
 
     def sweep(self, number: int, clip: float = math.inf) -> None:
-        """Every topic anew, one token after the other."""
-        sweep_sequential(
-            self.words,
-            self.offsets,
-            self.topics,
-            self.everything,
-            self.word_topic,
-            self.topic_totals,
-            self.doc_topic,
-            self.alpha,
-            self.beta,
-            self.key.words,
-            np.uint32(Purpose.SWEEP),
-            np.uint32(number),
-            clip,
-        )
+        """The topic of every visited token anew, one after the other."""
+        self._visit(0, len(self.offsets) - 1, np.zeros(0, np.int64), 0.0, number, clip)
+
+    def _visit(self, first: int, last: int, noise: IntArray, step: float, number: int, clip: float) -> None:
+        """Those of the documents ``first`` to ``last - 1``, with noise at each visit unless ``noise`` is empty."""
+        tokens = (self.words, self.offsets, self.topics, self.visited, first, last, noise, step)
+        counts = (self.word_topic, self.topic_totals, self.doc_topic, self.alpha, self.beta)
+        sweep_sequential(*tokens, *counts, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number), clip)
 
     def blur_words(self, scale: float) -> None:
         """Laplace noise into the counts n[w, k] themselves, and so into their totals."""

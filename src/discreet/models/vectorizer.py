@@ -134,6 +134,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         run: str | None = None,
     ) -> Corpus:
         """``noted`` is called with the charge before noise is drawn; a resumed run gives its ``key`` and ``run``."""
+        self.__dict__.pop("_selected", None)  # of an earlier fit, whose guarantee is gone
         self._check_units(plan)
         corpus = self._read_all(X)
         fit = PrivateFit(self, corpus, groups=groups, selects_words=True)
@@ -201,16 +202,13 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
                     "or it never was text. Pass the texts, or a corpus read without vocabulary= and max_words=."
                 )
             return X
-        builder = add_texts(CorpusBuilder(tokenizer=self._tokenizer()), X)
-        try:
-            return builder.build()
-        except InputError:  # no document, or no word: like any text of which no word stands out
-            none, offsets = np.empty(0, np.int32), np.zeros(len(builder) + 1, np.int64)
-            return Corpus(none, offsets, Vocabulary([""], "text", complete=True))
+        return all_words(X, self._tokenizer())
 
     def to_corpus(self, X: Any, *, groups: Any = None) -> Corpus:
         """Documents over the selected words. The corpus knows what these have cost."""
         check_is_fitted(self)
+        if not self.vocabulary_:
+            raise InputError("the vocabulary is empty: the last fit selected no word. Fit again before you transform.")
         if isinstance(X, Corpus):
             if not X.vocabulary.complete and X.vocabulary.origin != "public":  # [restricted]
                 raise WouldLeak(
@@ -244,6 +242,16 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def all_words(texts: Any, tokenizer: Tokenizer) -> Corpus:
+    """The texts over every word that they have. Texts without a word are like any of which no word stands out."""
+    builder = add_texts(CorpusBuilder(tokenizer=tokenizer), texts)
+    try:
+        return builder.build()
+    except InputError:  # no document, or no word
+        none, offsets = np.empty(0, np.int32), np.zeros(len(builder) + 1, np.int64)
+        return Corpus(none, offsets, Vocabulary([""], "text", complete=True), all_tokens=True)
 
 
 def _needed(plan: VocabularyPlan) -> str:

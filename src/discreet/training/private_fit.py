@@ -91,12 +91,7 @@ class PrivateFit:
             self._foresee(plan)
 
     def pay(
-        self,
-        n_rounds: int,
-        rounds: Sequence[Entry],
-        *,
-        draws: Sequence[Entry] = (),
-        preliminary: Sequence[Entry] = (),
+        self, n_rounds: int, rounds: Sequence[Entry], *, draws: Sequence[Entry] = (), preliminary: Sequence[Entry] = ()
     ) -> Payment:
         """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
         return Payment(
@@ -129,9 +124,8 @@ class PrivateFit:
         """
         conditions, spent = (*self._conditions, *conditions), (*self._vocabulary.entries, *plan)
         if self._checkpoint is not None:
-            here = set(self._vocabulary.entries) <= set(
-                self._checkpoint.spent
-            )  # the words were charged in this run too
+            # the words were charged in this run too
+            here = set(self._vocabulary.entries) <= set(self._checkpoint.spent)
             elsewhere, planned = ((), spent) if here else (self._vocabulary.entries, plan)
             epsilon, more = self._checkpoint.account(planned, elsewhere, float(self._model.delta), self.ledger)
             conditions, spent = (*conditions, *more), (*elsewhere, *self._checkpoint.spent)

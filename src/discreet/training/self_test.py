@@ -20,6 +20,7 @@ from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.vocabulary import Vocabulary
 from discreet.engines import open_kept_units, open_moments, open_sweeps, open_units, open_variational_units
+from discreet.engines.interface import Round
 from discreet.kernels.cache import FOLDER
 
 
@@ -116,8 +117,8 @@ def _contributions(what: str, open_engine: Callable[..., Any], method: str, **we
     one = STEPS / 2 if "background" in weights else STEPS  # of the user with one token
     right = ([50, 0, 0, 0], [0, int(one), 0, 0], [30, 0, 40, 0], [0, 0, 0, 0])
     for user, contribution in enumerate(right):
-        alone = np.where(np.arange(4) == user, 2**32, 0)
-        cells = getattr(engine, method)(1, alone, _table(1.0), np.full(2, 0.1), local_sweeps=2, clip=CLIP, **weights)
+        alone = Round(1, np.where(np.arange(4) == user, 2**32, 0), _table(1.0), np.full(2, 0.1), local_sweeps=2)
+        cells = getattr(engine, method)(alone, clip=CLIP, **weights)
         yield Answer(f"the clip of {what}", cells, _table(contribution))
 
 

@@ -20,11 +20,7 @@ _NEXT = "Each line after the header is 'document word count', with ids from 1."
 
 
 def read_uci(
-    docword: PathLike,
-    vocab: PathLike | None = None,
-    *,
-    origin: Origin = "unknown",
-    max_tokens: int | None = None,
+    docword: PathLike, vocab: PathLike | None = None, *, origin: Origin = "unknown", max_tokens: int | None = None
 ) -> Corpus:
     """Read ``docword.*.txt``, plain, .gz or .bz2, with its vocabulary file (by default the ``vocab`` file beside it).
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet._random import Purpose
 from discreet._types import AnyArray, BoolArray, FloatArray, IntArray, UInt16Array
-from discreet.engines.interface import Table, Threshold
+from discreet.engines.interface import Round
 from discreet.engines.threads.units import ThreadUnits
 from discreet.kernels.sums.contributions import (
     add_contributions,
@@ -46,18 +46,8 @@ class ThreadKeptUnits(ThreadUnits):
         ends = self.offsets[self.first_document]
         return np.asarray(np.diff(marked[ends]) / np.maximum(np.diff(ends), 1))
 
-    def contributions(
-        self,
-        number: int,
-        threshold: Threshold,
-        weights: Table,
-        alpha: FloatArray,
-        *,
-        local_sweeps: int,
-        word_weights: FloatArray,
-        clip: float,
-    ) -> IntArray:
-        batch = self._batch(self.coins(number, threshold))
+    def contributions(self, given: Round, *, word_weights: FloatArray, clip: float) -> IntArray:
+        batch = self._batch(self.coins(given.number, given.threshold))
         tallies = [contribution_scratch(self.n_words, self.n_topics, batch.longest) for _ in self._scratch]
         parts = [np.zeros(self.n_words * self.n_topics, np.int64) for _ in self._scratch]
         tables = (self.n_topics, word_weights.astype(np.float32), clip)
@@ -73,5 +63,5 @@ class ThreadKeptUnits(ThreadUnits):
             units = (batch.words, batch.topics, batch.token_ends, first, last)
             add_contributions(*units, *tables, tallies[thread], parts[thread])
 
-        self._sweep(number, batch, self._wide(weights), self._row(alpha), local_sweeps, begin, contribute)
+        self._sweep(given, batch, self._wide(given.weights), self._row(given.alpha), begin, contribute)
         return np.asarray(sum(parts)).reshape(self.n_words, self.n_topics)

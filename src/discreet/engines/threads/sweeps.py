@@ -13,12 +13,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import Table, Tokens
 from discreet.engines.threads.workers import Workers, shares
 from discreet.kernels.lanes import LANES
-from discreet.kernels.sums.counts import (
-    alpha_statistics,
-    count_topics,
-    padded,
-    sampling_weights,
-)
+from discreet.kernels.sums.counts import alpha_statistics, count_topics, padded, sampling_weights
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.exact import exact_scratch, sweep_exact
 from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_documents

@@ -17,7 +17,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt16Array, UInt32Array
 from discreet.corpus.corpus import Corpus
-from discreet.engines.interface import Table, Threshold
+from discreet.engines.interface import Round, Table, Threshold
 from discreet.engines.threads.sums import Sums
 from discreet.engines.threads.workers import Workers, shares
 from discreet.kernels.sums.contributions import add_contributions, contribution_scratch, copy_documents, squared_norms
@@ -103,30 +103,18 @@ class ThreadUnits:
         add_contributions(self.words, everything, ends, 0, self.n_units, 1, weights32, clip, tally, out)
         return out
 
-    def residuals(
-        self,
-        number: int,
-        threshold: Threshold,
-        weights: Table,
-        alpha: FloatArray,
-        *,
-        local_sweeps: int,
-        cell_weights: Table,
-        background: Table,
-        clip: float,
-    ) -> IntArray:
-        batch = self._batch(self.coins(number, threshold))
+    def residuals(self, given: Round, *, cell_weights: Table, background: Table, clip: float) -> IntArray:
+        batch = self._batch(self.coins(given.number, given.threshold))
         n_places = min(batch.longest, self.n_words)
         scratch = [residual_scratch(self.n_words, self._width, n_places) for _ in self._scratch]
         sums = [Sums(self.n_words * self._width, clip) for _ in self._scratch]
         # [unit-residual] all documents of a unit are clipped as one
         documents = (batch.words, batch.topics, batch.offsets, batch.first_document)
-        row = self._row(alpha)
-        wide = self._wide(weights)
+        row, wide = self._row(given.alpha), self._wide(given.weights)
         tables = (wide, row, self._wide(cell_weights), self._wide(background))
         first_sums = np.empty_like(wide)
         running_sums(wide, row, first_sums)
-        start, stream = np.uint32(Purpose.ROUND_START), np.uint32(number)
+        start, stream = np.uint32(Purpose.ROUND_START), np.uint32(given.number)
 
         def begin(thread: int, first: int, last: int) -> None:
             places = (batch.words, batch.offsets, batch.numbers, batch.topics, first, last)
@@ -140,7 +128,7 @@ class ThreadUnits:
 
             sums[thread].add(add, batch.cuts[piece], batch.cuts[piece + 1])
 
-        self._sweep(number, batch, wide, row, local_sweeps, begin, contribute)
+        self._sweep(given, batch, wide, row, begin, contribute)
         return self._narrow(sum(part.total for part in sums))
 
     def _row(self, alpha: FloatArray, dtype: type = np.float32) -> AnyArray:
@@ -160,11 +148,10 @@ class ThreadUnits:
 
     def _sweep(
         self,
-        number: int,
+        given: Round,
         batch: Batch,
         weights: Float32Array,
         alpha: Float32Array,
-        local_sweeps: int,
         begin: Callable[[int, int, int], None],
         contribute: Callable[[int, int], None],
     ) -> None:
@@ -172,7 +159,7 @@ class ThreadUnits:
 
         ``begin(thread, first, last)`` gives the tokens of some documents of the batch their first topics.
         """
-        n_visits, purpose, stream = int(local_sweeps), np.uint32(Purpose.SWEEP), np.uint32(number)
+        n_visits, purpose, stream = int(given.local_sweeps), np.uint32(Purpose.SWEEP), np.uint32(given.number)
 
         def work(thread: int, piece: int) -> None:
             first, last = batch.first_document[batch.cuts[piece]], batch.first_document[batch.cuts[piece + 1]]

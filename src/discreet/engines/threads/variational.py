@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet._types import AnyArray, FloatArray, IntArray, UInt32Array
-from discreet.engines.interface import Table, Threshold
+from discreet.engines.interface import Round, Table
 from discreet.engines.threads.sums import Sums
 from discreet.engines.threads.units import ThreadUnits
 from discreet.engines.threads.workers import shares
@@ -21,26 +21,15 @@ from discreet.kernels.sums.variational import FINE, add_expected, add_variationa
 class ThreadVariationalUnits(ThreadUnits):
     """The tokens of all units, grouped by unit."""
 
-    def residuals(
-        self,
-        number: int,
-        threshold: Threshold,
-        weights: Table,
-        alpha: FloatArray,
-        *,
-        local_sweeps: int,
-        cell_weights: Table,
-        background: Table,
-        clip: float,
-    ) -> IntArray:
-        units = np.flatnonzero(self.coins(number, threshold))
+    def residuals(self, given: Round, *, cell_weights: Table, background: Table, clip: float) -> IntArray:
+        units = np.flatnonzero(self.coins(given.number, given.threshold))
         scratch = self._places(units, self.first_document, np.float32)
         sums = [Sums(self.n_words * self._width, clip) for _ in scratch]
         # [unit-variational] all documents of a unit are clipped as one
         documents = (self.words, self.offsets, self.first_document, units)
         # [local-variational] its own tokens, α and the tables of the round
-        tables = (self._wide(weights), self._row(alpha), self._wide(cell_weights), self._wide(background))
-        steps = (self.n_topics, local_sweeps)
+        tables = (self._wide(given.weights), self._row(given.alpha), self._wide(cell_weights), self._wide(background))
+        steps = (self.n_topics, given.local_sweeps)
 
         def work(thread: int, first: int, last: int) -> None:
             def add(first: int, last: int, out: UInt32Array) -> None:
@@ -51,19 +40,17 @@ class ThreadVariationalUnits(ThreadUnits):
         self._share(units, self.first_document, work)
         return self._narrow(sum(part.total for part in sums))
 
-    def expected(
-        self, number: int, threshold: Threshold, weights: Table, alpha: FloatArray, *, local_sweeps: int
-    ) -> tuple[FloatArray, int]:
-        included = self.coins(number, threshold)
+    def expected(self, given: Round) -> tuple[FloatArray, int]:
+        included = self.coins(given.number, given.threshold)
         chosen = np.flatnonzero(np.repeat(included, np.diff(self.first_document)))
         each = np.arange(len(self.offsets))
         scratch = self._places(chosen, each, np.float64)
         parts = [np.zeros(self.n_words * self._width, np.int64) for _ in scratch]
-        tables = (self._wide(weights, np.float64), self._row(alpha, np.float64))
+        tables = (self._wide(given.weights, np.float64), self._row(given.alpha, np.float64))
 
         def work(thread: int, first: int, last: int) -> None:
             documents = (self.words, self.offsets, chosen, first, last)
-            add_expected(*documents, self.n_topics, local_sweeps, *tables, *scratch[thread], parts[thread])
+            add_expected(*documents, self.n_topics, given.local_sweeps, *tables, *scratch[thread], parts[thread])
 
         self._share(chosen, each, work)
         return self._narrow(sum(parts)) / FINE, int(included.sum())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.experiments.compare import against_epsilon, epsilons_of, expected, ratios, seconds_table
 from discreet.experiments.data import completion_and_npmi, held_out
-from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
+from discreet.experiments.experiment import Experiment, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 from discreet.experiments.methods import (
     GIBBS,
@@ -15,10 +16,7 @@ from discreet.experiments.methods import (
     UNIGRAM,
     UNNOISED,
     VARIATIONAL,
-    epsilons_of,
     fitted,
-    ratios,
-    seconds_table,
     settings_of,
 )
 
@@ -49,10 +47,10 @@ def _cell(setting: Setting, seed: int) -> Iterator[Point]:
 
 
 def _slower(results: Results) -> Iterator[Check]:
-    place = {"method": SOUND}
     for epsilon in epsilons_of(results):
         for other in (PRIVATE, VARIATIONAL, PARK):
-            found = results.ratio("seconds", {**place, "epsilon": epsilon}, {"method": other, "epsilon": epsilon})
+            one = {"method": SOUND, "epsilon": epsilon}
+            found = results.ratio("seconds", one, {**one, "method": other})
             yield Check.below(f"ε = {epsilon:g}: processor seconds of SpectralLDA over {other}", found, 1.0)
     found = results.ratio("seconds", {"method": UNNOISED, "epsilon": None}, {"method": GIBBS, "epsilon": None})
     yield Check.below("without noise: processor seconds of SpectralLDA over LDA", found, 1.0)
@@ -77,42 +75,33 @@ METHODS = Experiment(
     title="PrivateLDA, VariationalLDA and SpectralLDA on arXiv abstracts",
     source="Our own: nobody has published this table",
     grid=Grid(
-        "private-methods",
-        3,
-        _settings,
-        _cell,
-        measures=("perplexity", "npmi", "n_found", "seconds"),
-        repetitions=5,
+        "private-methods", 3, _settings, _cell, measures=("perplexity", "npmi", "n_found", "seconds"), repetitions=5
     ),
     findings=(
-        Finding(
+        expected(
             "PrivateLDA has the lowest perplexity of the private methods.",
             ratios("perplexity", [PRIVATE], [VARIATIONAL, SOUND, PARK], panel="documents"),
-            said_by="expected",
         ),
-        Finding("its topics are the most coherent.", _coherent, said_by="expected"),
-        Finding(
+        expected("its topics are the most coherent.", _coherent),
+        expected(
             "every private method finds topics: it is better than the word frequencies alone.",
             ratios("perplexity", COMPARED, [UNIGRAM], panel="documents"),
-            said_by="expected",
         ),
-        Finding("SpectralLDA takes the least time, with noise and without.", _slower, said_by="expected"),
+        expected("SpectralLDA takes the least time, with noise and without.", _slower),
     ),
     tables=(
         Table("Completion perplexity on held-out documents", "perplexity", ("method",), "epsilon"),
         Table("The same over that of LDA", "perplexity", ("method",), "epsilon", over=gibbs),
         Table("NPMI coherence of the ten best words", "npmi", ("method",), "epsilon"),
         Table("Topics found, of 20", "n_found", ("method",), "epsilon", show=lambda row: row["method"] != UNIGRAM),
-        seconds_table(("method",)),
+        seconds_table("method"),
     ),
     plots=(
-        Plot(
+        against_epsilon(
             "Private methods on arXiv abstracts",
-            x="epsilon",
-            y="perplexity",
-            lines="method",
-            x_label=f"ε (δ = {DELTA:g}, document level)",
-            y_label="completion perplexity",
+            "perplexity",
+            f"ε (δ = {DELTA:g}, document level)",
+            "completion perplexity",
             log_x=True,
         ),
     ),

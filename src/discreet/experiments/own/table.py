@@ -8,8 +8,9 @@ from typing import Any
 
 from discreet._types import FloatArray
 from discreet.corpus import Corpus, Vocabulary
+from discreet.experiments.compare import against_epsilon, epsilons_of, expected
 from discreet.experiments.data import Split, completion_and_npmi, held_out, unigram
-from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
+from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 from discreet.experiments.methods import quietly
 from discreet.experiments.own.methods import METHODS
@@ -73,11 +74,8 @@ def _selected_cell(setting: Setting, seed: int) -> Iterator[Point]:
     found = {"n_found": len(words), "coverage": split.test.n_tokens / whole.test.n_tokens}
     yield {"method": UNIGRAM, **completion_and_npmi(unigram(split.train), split)}
     yield {"method": PLAIN, **completion_and_npmi(plain_topics(setting, split.train, seed), split)}
-    yield {
-        "method": PRIVATE,
-        **completion_and_npmi(model.components_, split),
-        **found,
-    }  # last: progress shows the last point
+    # last: progress shows the last point
+    yield {"method": PRIVATE, **completion_and_npmi(model.components_, split), **found}
 
 
 def private_model(setting: Setting, seed: int) -> Any:
@@ -111,10 +109,6 @@ def _usual(results: Results) -> Setting:
     return {"words": PUBLIC, "n_words": first.get("n_words"), "n_topics": first.get("n_topics")}
 
 
-def _epsilons(results: Results, place: Setting) -> list[float]:
-    return [epsilon for epsilon in results.levels("epsilon", **place) if epsilon is not None]
-
-
 def _within(bounds: dict[float, float]) -> Any:
     def judge(results: Results) -> Iterator[Check]:
         for epsilon, bound in bounds.items():
@@ -127,17 +121,16 @@ def _within(bounds: dict[float, float]) -> Any:
 
 def _falls(results: Results) -> Iterator[Check]:
     place = {**_usual(results), "method": PRIVATE}
-    for low, high in pairwise(_epsilons(results, place)):
+    for low, high in pairwise(epsilons_of(results, **place)):
         found = results.ratio("perplexity", {**place, "epsilon": high}, {**place, "epsilon": low})
         yield Check.below(f"perplexity at ε = {high:g} over that at {low:g}", found, 1.0)
 
 
 def _beats_unigram(results: Results) -> Iterator[Check]:
     place = {**_usual(results), "method": PRIVATE}
-    for epsilon in _epsilons(results, place)[:1]:
-        found = results.ratio(
-            "perplexity", {**place, "epsilon": epsilon}, {**place, "method": UNIGRAM, "epsilon": None}
-        )
+    for epsilon in epsilons_of(results, **place)[:1]:
+        plain = {**place, "method": UNIGRAM, "epsilon": None}
+        found = results.ratio("perplexity", {**place, "epsilon": epsilon}, plain)
         yield Check.below(f"perplexity over the unigram model's at ε = {epsilon:g}", found, 1.0)
 
 
@@ -149,7 +142,7 @@ TABLE = Experiment(
     title="PrivateLDA on arXiv abstracts",
     source="Our own: nobody has published this table",
     grid=Grid(
-        "private-arxiv", 3, _settings, _cell, measures=("perplexity", "npmi", "n_found", "coverage"), repetitions=5
+        "private-arxiv", 4, _settings, _cell, measures=("perplexity", "npmi", "n_found", "coverage"), repetitions=5
     ),
     findings=(
         Finding(
@@ -158,8 +151,8 @@ TABLE = Experiment(
             said_by="our aim",
         ),
         Finding("perplexity is at most 1.05 times that of plain LDA at ε = 1.", _within(GOAL), said_by="our goal"),
-        Finding("perplexity falls as ε grows.", _falls, said_by="expected"),
-        Finding("even the smallest ε is better than the unigram model.", _beats_unigram, said_by="expected"),
+        expected("perplexity falls as ε grows.", _falls),
+        expected("even the smallest ε is better than the unigram model.", _beats_unigram),
     ),
     tables=(
         Table("Completion perplexity on held-out documents", "perplexity", _ROWS, "epsilon"),
@@ -169,13 +162,11 @@ TABLE = Experiment(
         Table("Share of the held-out tokens that are among them", "coverage", _ROWS, "epsilon"),
     ),
     plots=(
-        Plot(
+        against_epsilon(
             "PrivateLDA on arXiv abstracts",
-            x="epsilon",
-            y="perplexity",
-            lines="method",
-            x_label="ε (δ = 1e-6, document level)",
-            y_label="completion perplexity",
+            "perplexity",
+            "ε (δ = 1e-6, document level)",
+            "completion perplexity",
             log_x=True,
             show=lambda row: row["words"] == PUBLIC and row["n_topics"] != 50 and row["n_words"] != 5000,
         ),

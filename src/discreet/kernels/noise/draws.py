@@ -81,13 +81,8 @@ def resolve(
     magnitude = _settle(places, _join(words, start), _join(words, start + 2), boundaries, finer)
     if magnitude == n:
         for place in range(start + 4, start + GROUP - 5, 6):
-            more = _settle(
-                _join(words, place) >> _ONE,
-                _join(words, place + 2),
-                _join(words, place + 4),
-                tail_boundaries,
-                tail_finer,
-            )
+            first, second, third = _join(words, place), _join(words, place + 2), _join(words, place + 4)
+            more = _settle(first >> _ONE, second, third, tail_boundaries, tail_finer)
             magnitude += more
             if more < n_tail:
                 break
@@ -133,18 +128,9 @@ def add_from_bits(
             k += _ONE
         magnitude = np.int64(k)
         if boundaries[k] == places or k == n:
-            fill_document(
-                key,
-                purpose,
-                release,
-                np.uint32(block),
-                (2 * CELLS + cell * GROUP) // BLOCK,
-                scratch,
-                _SPACE,
-                scratch,
-                _FURTHER,
-                _FURTHER + GROUP,
-            )
+            further, stop_at = (2 * CELLS + cell * GROUP) // BLOCK, _FURTHER + GROUP
+            stream = (key, purpose, release, np.uint32(block))
+            fill_document(*stream, further, scratch, _SPACE, scratch, _FURTHER, stop_at)
             magnitude = resolve(places, scratch, _FURTHER, boundaries, finer, tail_boundaries, tail_finer)
         cells[at(start + cell)] += _signed(magnitude, scratch[at(2 * cell + 1)])
 
@@ -167,24 +153,9 @@ def add_noise(
     scratch: UInt32Array,
 ) -> None:
     """Add noise to all cells of the blocks from ``first_block`` up to, not including, ``last_block``."""
+    table = (boundaries, heads, finer, guide, shift, tail_boundaries, tail_finer)
     for block in range(first_block, last_block):
         start, stop = block * CELLS, min((block + 1) * CELLS, cells.shape[0])
         needed = (2 * (stop - start) + GROUP - 1) // GROUP * GROUP
         fill_document(key, purpose, release, np.uint32(block), 0, scratch, _SPACE, scratch, 0, needed)
-        add_from_bits(
-            cells,
-            start,
-            stop,
-            block,
-            boundaries,
-            heads,
-            finer,
-            guide,
-            shift,
-            tail_boundaries,
-            tail_finer,
-            key,
-            purpose,
-            release,
-            scratch,
-        )
+        add_from_bits(cells, start, stop, block, *table, key, purpose, release, scratch)

@@ -6,15 +6,7 @@ import math
 
 import numpy as np
 
-from discreet._types import (
-    AnyArray,
-    Float32Array,
-    FloatArray,
-    Int,
-    Int32Array,
-    IntArray,
-    UInt16Array,
-)
+from discreet._types import AnyArray, Float32Array, FloatArray, Int, Int32Array, IntArray, UInt16Array
 from discreet.kernels.compile import at, bare_kernel, kernel
 from discreet.kernels.lanes import LANES
 
@@ -42,12 +34,7 @@ def topic_totals(statistic: AnyArray) -> FloatArray:
 
 @kernel
 def sampling_weights(
-    statistic: AnyArray,
-    prior: FloatArray,
-    scale: FloatArray,
-    first_word: Int,
-    last_word: Int,
-    weights: Float32Array,
+    statistic: AnyArray, prior: FloatArray, scale: FloatArray, first_word: Int, last_word: Int, weights: Float32Array
 ) -> None:
     """φ̃[w, k] = (statistic[w, k] + prior) · scale[k], rounded once to float32, for a range of words.
 
@@ -114,12 +101,7 @@ def _digamma_above_thirty(x: float) -> float:
 
 @kernel
 def alpha_statistics(
-    offsets: IntArray,
-    topics: UInt16Array,
-    first: Int,
-    last: Int,
-    alpha: FloatArray,
-    numerators: FloatArray,
+    offsets: IntArray, topics: UInt16Array, first: Int, last: Int, alpha: FloatArray, numerators: FloatArray
 ) -> float:
     """Sums for Minka's fixed point over some documents: adds Σ_d ψ(n_dk + α_k) − ψ(α_k) to ``numerators`` and returns
     Σ_d ψ(n_d + α₀) − ψ(α₀)."""

@@ -24,15 +24,10 @@ import numpy as np
 
 from discreet._types import AnyArray, FloatArray, Int, Int32Array, IntArray
 from discreet.kernels.compile import bare_kernel, part
-
-LARGEST_CLIP = float(2**30)
-"""In steps of the grid. Two squares of it fit 64 bits with room to spare."""
+from discreet.kernels.sums.contributions import LARGEST_CLIP, TRIES
 
 LARGEST_FACTOR = 1e100
 """Values so small that their squares vanish must still be small when multiplied."""
-
-TRIES = 4
-"""How often a unit is shrunk before it is left out. One is nearly always enough."""
 
 
 def n_triples(k: int) -> int:

@@ -15,7 +15,8 @@ import numpy as np
 from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray
 from discreet.kernels.compile import bare_kernel, part
 from discreet.kernels.lanes import LANES, load, splat, store, widen
-from discreet.kernels.sums.moments import LARGEST_CLIP, TRIES, fits
+from discreet.kernels.sums.contributions import LARGEST_CLIP, TRIES
+from discreet.kernels.sums.moments import fits
 
 
 @part

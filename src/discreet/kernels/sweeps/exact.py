@@ -15,18 +15,7 @@ import numpy as np
 
 from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
 from discreet.kernels.compile import bare_kernel
-from discreet.kernels.lanes import (
-    LANES,
-    gather,
-    load,
-    passed,
-    splat,
-    store,
-    transpose,
-    where,
-    whole_53,
-    widen,
-)
+from discreet.kernels.lanes import LANES, gather, load, passed, splat, store, transpose, where, whole_53, widen
 from discreet.kernels.sweeps.dense import chosen_topic, count_document, dense_scratch, return_token, take_token
 from discreet.kernels.sweeps.slots import CHOSEN, LOW, NOW, ROWS, WORD_ROW, aligned, book_draws, fill_slots
 

@@ -2,7 +2,7 @@
 
 Griffiths and Steyvers (2004), Eq. 5, as Zhao 2019, Zhao 2021 and Huang and Chen 2021 use it. Only the ``as_published``
 forms run it: a draw depends on all tokens drawn before it in every document, so that nothing is proved about it and one
-thread must do it.
+thread must do it. The token loop of SUB-LDA (Huang and Chen 2021, Algorithm 1) adds noise to the counts at each visit.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from discreet._types import BoolArray, FloatArray, Int32Array, IntArray, UInt16Array, UInt32Array
-from discreet.kernels.compile import kernel
+from discreet._types import BoolArray, FloatArray, Int, Int32Array, IntArray, UInt16Array, UInt32Array
+from discreet.kernels.compile import kernel, part
 from discreet.kernels.lanes import LANES
 from discreet.kernels.stream import BLOCK, GROUP, fill_document
 from discreet.kernels.sweeps.choice import ROW, choose
@@ -21,12 +21,22 @@ _WINDOW = 4 * GROUP
 """32-bit draws made at a time, two for each token."""
 
 
+@part
+def _chance(word: float, inverse: float, document: float, alpha: float, beta: float, clip: float) -> float:
+    """Of one topic: its counts n[w, k] and n[d, k], and ``inverse`` for 1/(n[k] + V·β)."""
+    return (max(min(word, clip), 0.0) + beta) * inverse * (max(document, 0.0) + alpha)
+
+
 @kernel
 def sweep_sequential(
     words: Int32Array,
     offsets: IntArray,
     topics: UInt16Array,
     visited: BoolArray,
+    first: Int,
+    last: Int,
+    noise: IntArray,
+    step: float,
     word_topic: FloatArray,
     topic_totals: FloatArray,
     doc_topic: FloatArray,
@@ -37,7 +47,7 @@ def sweep_sequential(
     sweep: np.uint32,
     clip: float = math.inf,
 ) -> None:
-    """Draw the topic of every visited token anew, document by document, slot by slot, and move the counts.
+    """Draw the topics of the visited tokens of documents ``first`` to ``last`` (excluded) anew, and move the counts.
 
     A token w of document d leaves the counts of its topic, draws from
 
@@ -49,6 +59,10 @@ def sweep_sequential(
     other: noise may have been added. **A count below zero is read as zero**, each of the three by itself, so that no
     noise can make a chance negative. The papers do not say what they do there.
 
+    If there is ``noise``, n[w, k] ← n[w, k] + step · noise for every topic k before a token w is drawn. It stays in
+    ``word_topic`` and in ``topic_totals``: visits add up. ``noise`` holds whole numbers, a row of topics for each
+    visited token, in the order of visits; an empty array is none.
+
     Tokens that are not visited keep their topics and stay in the counts. Chances and their sums are float64. A draw
     takes 53 bits: the 32-bit draws 2i and 2i + 1 of (key, purpose, sweep, document), i being the token's place in its
     document, visited or not.
@@ -59,7 +73,8 @@ def sweep_sequential(
     row_ends = np.empty((n_topics + ROW - 1) // ROW)
     chances = np.zeros(ROW * row_ends.shape[0])
     draws, places = np.empty(_WINDOW, np.uint32), np.empty(2 * LANES, np.uint32)
-    for d in range(offsets.shape[0] - 1):
+    visit = 0
+    for d in range(first, last):
         start, length = offsets[d], offsets[d + 1] - offsets[d]
         for i in range(length):
             at = 2 * i % _WINDOW
@@ -73,10 +88,18 @@ def sweep_sequential(
             topic_totals[old] -= 1.0
             doc_topic[d, old] -= 1.0
             inverse[old] = 1.0 / (max(topic_totals[old], 0.0) + mass)
-            for topic in range(n_topics):
+            its_row, its_noise = np.uint64(row), np.uint64(visit * n_topics)
+            visit += 1
+            for topic in range(n_topics if noise.shape[0] > 0 else 0):
                 k = np.uint64(topic)  # an index that might be negative would keep the loop from running in lanes
-                word = max(min(word_topic[np.uint64(row) + k], clip), 0.0) + beta
-                chances[k] = word * inverse[k] * (max(doc_topic[d, k], 0.0) + alpha[k])
+                extra = step * noise[its_noise + k]
+                word_topic[its_row + k] += extra
+                topic_totals[k] += extra
+                below = 1.0 / (max(topic_totals[k], 0.0) + mass)
+                chances[k] = _chance(word_topic[its_row + k], below, doc_topic[d, k], alpha[k], beta, clip)
+            for topic in range(n_topics if noise.shape[0] == 0 else 0):
+                k = np.uint64(topic)
+                chances[k] = _chance(word_topic[its_row + k], inverse[k], doc_topic[d, k], alpha[k], beta, clip)
             bits = (np.uint64(draws[at]) << np.uint64(21)) | (np.uint64(draws[at + 1]) >> np.uint64(11))
             new = choose(chances, row_ends, n_topics, np.float64(bits) * 2.0**-53)
             topics[start + i] = new

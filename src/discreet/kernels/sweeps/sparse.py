@@ -15,16 +15,7 @@ import numpy as np
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
 from discreet.kernels.compile import bare_kernel, inlined_part, outlined_part, part
 from discreet.kernels.lanes import LANES, gather, load, passed, prefetch, splat, store, transpose, unit_interval, where
-from discreet.kernels.sweeps.slots import (
-    BITS_SIZE,
-    CHOSEN,
-    NOW,
-    SLOTS_SIZE,
-    WORD_ROW,
-    aligned,
-    book_draws,
-    fill_slots,
-)
+from discreet.kernels.sweeps.slots import BITS_SIZE, CHOSEN, NOW, SLOTS_SIZE, WORD_ROW, aligned, book_draws, fill_slots
 
 _PRESENT = SLOTS_SIZE  # in `slots`: how many topics each document has
 _SMOOTH_FLAG = BITS_SIZE  # in `bits`: 1 where the mark fell into the alpha part

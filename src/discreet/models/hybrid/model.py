@@ -27,7 +27,7 @@ from discreet.models.published import SequentialSampler, claimed, refuse_ledger
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import Observer, Relation, Unit
 from discreet.privacy.ledger import Budget
-from discreet.training.loop import Measures, run_sweeps
+from discreet.training.loop import Measures
 from discreet.training.payment import Payment
 from discreet.training.private_fit import PrivateFit
 
@@ -140,12 +140,8 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         engine = open_sweeps(corpus, self.n_topics, fit.key, n_threads=self.n_threads)
         payment = fit.pay(plan.n_sweeps, [plan.releases], draws=[plan.draws])  # [reserve] before noise is drawn
         training = _Training(self, plan, engine, payment, alpha, fit.saved)
-        self.history_, conditions = run_sweeps(
-            range(payment.done + 1, self.n_sweeps + 1),
-            training.sweep,
-            callbacks=self.callbacks or (),
-            progress=self.progress,
-            pause=payment.pause(training._state),
+        self.history_, conditions = self._run_sweeps(
+            self.n_sweeps, training.sweep, done=payment.done, pause=payment.pause(training._state)
         )
         payment.settle()
         self.components_ = training.topics()
@@ -176,9 +172,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
             sampler.sweep(number, clip)  # lines 10–17
             return {}
 
-        self.history_, conditions = run_sweeps(
-            range(1, self.n_sweeps + 1), sweep, callbacks=self.callbacks or (), progress=self.progress
-        )
+        self.history_, conditions = self._run_sweeps(self.n_sweeps, sweep)
         self.components_ = sampler.topics_of_words()  # line 20
         self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), clip
         if laplace is None:

@@ -14,7 +14,6 @@ from discreet.models.private.rounds import PrivateRounds
 from discreet.models.seeds import check_seeds, seed_table
 from discreet.privacy.events import Entry
 from discreet.training import self_test
-from discreet.training.loop import run_sweeps
 from discreet.training.private_fit import PrivateFit
 
 
@@ -113,12 +112,8 @@ class PrivateLDA(SampledUnits, TopicModel):
         )
         payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn
         training = PrivateRounds(self, plan, engine, payment, alpha, fit.saved, prior)
-        self.history_, conditions = run_sweeps(
-            range(payment.done + 1, self.n_rounds + 1),
-            training.round,
-            callbacks=self.callbacks or (),
-            progress=self.progress,
-            pause=payment.pause(training._state),
+        self.history_, conditions = self._run_sweeps(
+            self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
         )
         engine.close()
         payment.settle()

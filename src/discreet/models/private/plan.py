@@ -30,6 +30,32 @@ SIZE_SHARE, WORD_SHARE = 0.004, 0.05
 """Of the budget (as precision): for the histogram of unit sizes, and for the frequencies of words."""
 
 
+ONLY_NOISE = "epsilon={:g} is so small that nothing but noise would be left. Take a larger."
+
+
+@dataclass(frozen=True)
+class EqualRounds:
+    """Equal noise in every round, and no other release: decided before the data are touched."""
+
+    rounds: Entry
+    event: DiscreteGaussianRelease
+    threshold: int
+    """No unit takes part unless 32 random bits are below this: the rate that is charged."""
+    epsilon: float
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (self.rounds,)
+
+
+def equal_event(rounds: Entry, refusal: str) -> DiscreteGaussianRelease:
+    """The event of equal rounds; ``refusal`` is said where the clip is lost in the noise."""
+    assert isinstance(rounds.event, DiscreteGaussianRelease)
+    if rounds.event.sensitivity < 1:
+        raise InputError(refusal)
+    return rounds.event
+
+
 @dataclass(frozen=True)
 class PrivatePlan:
     """Everything that is decided before the data are touched: public constants, the noise, and what it costs."""
@@ -62,9 +88,7 @@ class PrivatePlan:
         frequencies = on_grid(whole / math.sqrt(WORD_SHARE), n_words, scale=SCALE, steps=STEPS)
         preliminary = Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies")
         if sizes.sensitivity < 1 or frequencies.sensitivity < 1:
-            raise InputError(
-                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
-            )
+            raise InputError(ONLY_NOISE.format(model.epsilon))
         threshold = coin_threshold(model.sampling_rate)
         found = gaussian(
             budget,

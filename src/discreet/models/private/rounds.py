@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet._random import Purpose
 from discreet._types import AnyArray, FloatArray
-from discreet.engines.interface import UnitEngine
+from discreet.engines.interface import Round, UnitEngine
 from discreet.evaluation.usefulness import Setting, judge
 from discreet.mechanisms.release import Releases
 from discreet.models.private import shrink
@@ -159,11 +159,7 @@ class PrivateRounds:
         background = BACKGROUND_SHARE * shrink.profiles(self.table)
         grid = self.clip / event.sensitivity
         exact = engine.residuals(
-            number,
-            self.plan.threshold,
-            self._weights(),
-            self.alpha,
-            local_sweeps=self.local_sweeps,
+            Round(number, self.plan.threshold, self._weights(), self.alpha, self.local_sweeps),
             cell_weights=self.cell_weights / grid,
             background=background,
             clip=event.sensitivity,  # [clip] what was charged

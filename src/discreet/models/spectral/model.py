@@ -24,7 +24,7 @@ from discreet.models.spectral.exact import Whitened, exact_moments
 from discreet.models.spectral.moments import smoothed, to_simplex
 from discreet.models.spectral.private import MOST_WORDS, PrivateMoments, SpectralPlan, check_words
 from discreet.models.spectral.published.configurations import Published, check_configuration, fit_configuration
-from discreet.models.spectral.tensor import decompose
+from discreet.models.spectral.tensor import UNSETTLED, decompose
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.training import self_test
@@ -145,11 +145,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
-        split = numbers(self.split, "split")
-        if split.shape != (3,) or not ((split >= 1e-3) & (split <= 1e3)).all():
-            raise InputError(
-                f"split must be three numbers from 0.001 to 1000, for the three moments; found {self.split!r}."
-            )
+        self._check_together()
         if self.configuration is not None or self.as_published:
             check_configuration(self, groups)
         private = self.epsilon is not None and self.configuration is None
@@ -163,6 +159,13 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
             self._fit_private(corpus, groups)
         self.beta_ = 1.0 / corpus.n_words
         return self
+
+    def _check_together(self) -> None:
+        split = numbers(self.split, "split")
+        if split.shape != (3,) or not ((split >= 1e-3) & (split <= 1e3)).all():
+            raise InputError(
+                f"split must be three numbers from 0.001 to 1000, for the three moments; found {self.split!r}."
+            )
 
     def _fit_plain(self, corpus: Corpus) -> None:
         if self.ledger is not None:
@@ -200,12 +203,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         tensor = whitening.tensor(moments.triples, moments.first, self.alpha0)
         parts = decompose(tensor, method=self.decomposition)
         if not parts.converged:
-            warnings.warn(
-                "the tensor decomposition did not settle, so the topics are not to be trusted. More documents, fewer "
-                "topics or another alpha0 would help.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warnings.warn(UNSETTLED, ConvergenceWarning, stacklevel=4)
         found = whitening.recover(parts, self.alpha0)
         kept = parts.values > least
         self.components_ = smoothed(to_simplex(found.topics[kept]), frequencies, SMOOTHING)

@@ -26,6 +26,11 @@ Method = Literal["power", "simultaneous"]
 TOLERANCE = 1e-12
 """A step that moves no entry of a vector by more than this is the last."""
 
+UNSETTLED = (
+    "the tensor decomposition did not settle, so the topics are not to be trusted. More documents, fewer topics or "
+    "another alpha0 would help."
+)
+
 
 class Decomposition(NamedTuple):
     """vᵢ are the columns of ``vectors``; signs are such that λᵢ = T(vᵢ, vᵢ, vᵢ) ≥ 0, largest first."""

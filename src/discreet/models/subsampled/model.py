@@ -18,7 +18,6 @@ from discreet.models.subsampled.rounds import SubsampledPlan, SubsampledRounds
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.checkpoint import fingerprint
-from discreet.training.loop import run_sweeps
 from discreet.training.private_fit import PrivateFit
 
 
@@ -160,7 +159,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         corpus = self._read(X, reset=True, max_tokens=None if self.as_published else self.max_tokens)
         judged = None if public is None else self._read_public(public)
         if self.as_published:
-            if groups is not None:
+            if groups is not None or corpus.groups is not None:
                 raise InputError("as_published=True knows no users: its paper protects words. Leave groups out.")
             from discreet.models.subsampled.published import fit_as_published
 
@@ -175,11 +174,10 @@ class SubsampledLDA(SampledUnits, TopicModel):
         # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
         payment = fit.pay(self.n_rounds, plan.entries)
         training = SubsampledRounds(self, plan, engine, payment, alpha, judged, fit.saved)
-        _, conditions = run_sweeps(
-            range(payment.done + 1, self.n_rounds + 1),
+        _, conditions = self._run_sweeps(
+            self.n_rounds,
             training.round,
-            callbacks=self.callbacks or (),
-            progress=self.progress,
+            done=payment.done,
             converged=lambda: training.converged,  # [stop]
             pause=payment.pause(training._state),
         )
@@ -192,7 +190,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         fit.end(plan.entries, plan.epsilon, *public_documents, *conditions)
         return self
 
-    def _check_together(self, public: Any) -> None:
+    def _check_together(self, public: Any = None) -> None:
         """Parameters that are good alone and not with each other."""
         if self.as_published and self.checkpoint is not None:
             raise InputError("as_published=True cannot be resumed. Leave checkpoint or as_published out.")

@@ -12,7 +12,6 @@ from discreet._types import BoolArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.evaluation import completion_perplexity
 from discreet.kernels.measures.likelihood import score_mixtures
-from discreet.kernels.sweeps.subsampled import sweep_noisy
 from discreet.mechanisms.noise import sample_discrete_gaussian
 from discreet.mechanisms.sampling import coin_threshold
 from discreet.models.base import check_sizes
@@ -20,7 +19,7 @@ from discreet.models.published import STEPS, SequentialSampler, claimed, refuse_
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.guarantee import Observer, Relation
 from discreet.privacy.subsampled import as_approximate, round_epsilon, subsampled_rdp, table_3_rdp
-from discreet.training.loop import Measures, run_sweeps
+from discreet.training.loop import Measures
 
 if TYPE_CHECKING:
     from discreet.models.subsampled.model import SubsampledLDA
@@ -46,13 +45,7 @@ def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, pu
     one = float(model.round_epsilon or round_epsilon(order, model.epsilon, rate, model.n_rounds))
     key = Key.open(model.random_state)
     run = _Run(model, corpus, alpha, key, math.sqrt(order / (2 * one)), public)
-    model.history_, conditions = run_sweeps(
-        range(1, model.n_rounds + 1),
-        run.iterate,
-        callbacks=model.callbacks or (),
-        progress=model.progress,
-        converged=lambda: run.converged,
-    )
+    model.history_, conditions = model._run_sweeps(model.n_rounds, run.iterate, converged=lambda: run.converged)
     model.components_ = run.topics_of_words()
     model.alpha_, model.beta_ = alpha, float(model.beta)
     total, printed = (run.n_done * rdp(order, one, rate) for rdp in (subsampled_rdp, table_3_rdp))
@@ -90,44 +83,26 @@ class _Run(SequentialSampler):
 
     def iterate(self, number: int) -> Measures:
         """One pass of the outer loop: sample tokens, then visit them in order."""
-        visited = self.batch(number)
+        self.visited = self.batch(number)
         clip = math.inf if self.model.max_count is None else float(self.model.max_count)
         if self.model.noise == "token":
-            self._visit(visited, number, clip)
+            self._sweep_noisily(number, clip)
         else:
             self.word_topic += self._gaussian(self.word_topic.size) * (self.sigma / STEPS)
             self.topic_totals[:] = self.word_topic.reshape(self.shape).sum(axis=0)
-            self.everything = visited
             self.sweep(number, clip)
         self.n_done = number
         return self._judge()
 
-    def _visit(self, visited: BoolArray, number: int, clip: float) -> None:
+    def _sweep_noisily(self, number: int, clip: float) -> None:
         """The token loop, with noise at each visit; as many documents at a time as their noise has room."""
         n_topics, n_documents = self.model.n_topics, len(self.offsets) - 1
-        visits = np.concatenate([[0], np.cumsum(visited)])[self.offsets]
+        visits = np.concatenate([[0], np.cumsum(self.visited)])[self.offsets]
         first = 0
         while first < n_documents:
             last = max(int(np.searchsorted(visits, visits[first] + VALUES // n_topics, side="right")) - 1, first + 1)
-            sweep_noisy(
-                self.words,
-                self.offsets,
-                self.topics,
-                visited,
-                first,
-                last,
-                self._gaussian(int(visits[last] - visits[first]) * n_topics),
-                self.sigma / STEPS,
-                self.word_topic,
-                self.topic_totals,
-                self.doc_topic,
-                self.alpha,
-                self.beta,
-                self.key.words,
-                np.uint32(Purpose.SWEEP),
-                np.uint32(number),
-                clip,
-            )
+            noise = self._gaussian(int(visits[last] - visits[first]) * n_topics)
+            self._visit(first, last, noise, self.sigma / STEPS, number, clip)
             first = last
 
     def _gaussian(self, n: int) -> IntArray:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet._errors import InputError
 from discreet._random import Purpose
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.interface import KeptUnitEngine, Threshold
+from discreet.engines.interface import KeptUnitEngine, Round, Threshold
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.usefulness import Setting, judge
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
-from discreet.models.private.plan import SCALE, STEPS
+from discreet.models.private.plan import ONLY_NOISE, SCALE, STEPS, EqualRounds, equal_event
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.calibrate import gaussian
-from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.events import Entry
 from discreet.privacy.ledger import Budget
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
@@ -33,15 +31,8 @@ STEP = 0.6
 """Round i moves the running counts by i^-STEP of the way to its own."""
 
 
-@dataclass(frozen=True)
-class SubsampledPlan:
-    """Everything that is decided before the data are touched."""
-
-    rounds: Entry
-    event: DiscreteGaussianRelease
-    threshold: int
-    """No unit takes part unless 32 random bits are below this: the rate that is charged."""
-    epsilon: float
+class SubsampledPlan(EqualRounds):
+    """The whole plan of the sound form."""
 
     @classmethod
     def make(cls, model: SubsampledLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> SubsampledPlan:
@@ -57,17 +48,8 @@ class SubsampledPlan:
             alongside=vocabulary_entries,
             label="topic counts",
         )
-        event = found.plan[0].event
-        assert isinstance(event, DiscreteGaussianRelease)
-        if event.sensitivity < 1:
-            raise InputError(
-                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
-            )
+        event = equal_event(found.plan[0], ONLY_NOISE.format(model.epsilon))
         return cls(found.plan[0], event, threshold, found.epsilon)
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        return (self.rounds,)
 
 
 class SubsampledRounds:
@@ -114,11 +96,7 @@ class SubsampledRounds:
         self.payment.open_round(number, self._state)
         model, engine = self.model, self.engine
         exact = engine.contributions(
-            number,
-            self.threshold(number),
-            self.topics * engine.n_words,
-            self.alpha,
-            local_sweeps=model.local_sweeps,
+            Round(number, self.threshold(number), self.topics * engine.n_words, self.alpha, model.local_sweeps),
             word_weights=np.full(engine.n_words, 1 / self.grid),
             clip=self.plan.event.sensitivity,  # [clip] what was charged
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field
 from numbers import Real
 from typing import Annotated, Any, Self
@@ -20,16 +19,10 @@ from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Prior, Top
 from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.private import shrink
 from discreet.models.private.plan import PrivatePlan
-from discreet.models.variational.rounds import (
-    ExactRounds,
-    PublishedPlan,
-    PublishedRounds,
-    VariationalRounds,
-)
+from discreet.models.variational.rounds import ExactRounds, PublishedPlan, PublishedRounds, VariationalRounds
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED, Guarantee
 from discreet.training import self_test
-from discreet.training.loop import run_sweeps
 from discreet.training.private_fit import PrivateFit
 
 
@@ -196,7 +189,9 @@ class VariationalLDA(SampledUnits, TopicModel):
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before any noise
             training = VariationalRounds(self, plan, engine, payment, alpha, fit.saved)
-            conditions = self._run(training, payment.done, payment.pause(training._state))
+            self.history_, conditions = self._run_sweeps(
+                self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
+            )
             training.finish(fit.setting)
             payment.settle()
             fit.end(plan.entries, plan.epsilon, *assumed, *conditions)
@@ -215,26 +210,10 @@ class VariationalLDA(SampledUnits, TopicModel):
     def _engine(self, corpus: Corpus, ids: Any, key: Key, max_tokens: int) -> VariationalUnitEngine:
         return open_variational_units(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
 
-    def _run(
-        self,
-        training: VariationalRounds | PublishedRounds | ExactRounds,
-        done: int = 0,
-        pause: Callable[[int], object] | None = None,
-    ) -> tuple[str, ...]:
-        """All rounds; the conditions that they add to the guarantee."""
-        self.history_, conditions = run_sweeps(
-            range(done + 1, self.n_rounds + 1),
-            training.round,
-            callbacks=self.callbacks or (),
-            progress=self.progress,
-            timed=isinstance(training, ExactRounds),
-            pause=pause,
-        )
-        return conditions
-
     def _train(self, training: PublishedRounds | ExactRounds) -> tuple[str, ...]:
-        """Run, and set the topics."""
-        conditions = self._run(training)
+        """Run, and set the topics; the conditions that the rounds add to the guarantee."""
+        timed = isinstance(training, ExactRounds)
+        self.history_, conditions = self._run_sweeps(self.n_rounds, training.round, timed=timed)
         table = training.final_table()
         self.components_, self.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
         return conditions

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +15,14 @@ import numpy as np
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray
-from discreet.engines.interface import VariationalUnitEngine
+from discreet.engines.interface import Round, VariationalUnitEngine
 from discreet.mechanisms.release import Releases
 from discreet.mechanisms.sampling import coin_rate, coin_threshold
-from discreet.models.private.plan import SCALE, STEPS
+from discreet.models.private.plan import SCALE, STEPS, EqualRounds, equal_event
 from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy import accounting
 from discreet.privacy.calibrate import gaussian, on_grid
-from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.events import Entry
 from discreet.privacy.ledger import Budget, Reservation
 from discreet.training.loop import Measures
 
@@ -69,6 +68,10 @@ class _Updates:
         self.model, self.engine, self.alpha = model, engine, alpha
         self.lam = first_lambda(engine.key, engine.n_words, model.n_topics)
 
+    def _round(self, number: int, threshold: int) -> Round:
+        weights = expected_topics(self.lam) * self.engine.n_words
+        return Round(number, threshold, weights, self.alpha, self.model.local_sweeps)
+
     def _update(self, counts: FloatArray, step: float) -> Measures:
         self.lam = (1 - step) * self.lam + step * (self.model.beta + counts)
         return {}
@@ -84,23 +87,15 @@ class ExactRounds(_Updates):
     def round(self, number: int) -> Measures:
         engine, model = self.engine, self.model
         threshold = coin_threshold(model.sampling_rate)
-        weights = expected_topics(self.lam) * engine.n_words
-        sums, n_included = engine.expected(number, threshold, weights, self.alpha, local_sweeps=model.local_sweeps)
+        sums, n_included = engine.expected(self._round(number, threshold))
         if not n_included:
             return {}
         step = 1.0 if coin_rate(threshold) == 1 else step_size(model, number)
         return self._update(sums * (engine.n_units / n_included), step)
 
 
-@dataclass(frozen=True)
-class PublishedPlan:
-    """Equal noise in every round, and no other release."""
-
-    rounds: Entry
-    event: DiscreteGaussianRelease
-    threshold: int
-    """A unit takes part when 32 random bits are below this."""
-    epsilon: float
+class PublishedPlan(EqualRounds):
+    """The whole plan of the published form."""
 
     @classmethod
     def make(cls, model: VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> PublishedPlan:
@@ -115,10 +110,8 @@ class PublishedPlan:
             (rounds,) = gaussian(
                 budget, rounds=n_rounds, cells=cells, alongside=vocabulary_entries, label="topic counts", **grid
             ).plan
-        event = rounds.event
-        assert isinstance(event, DiscreteGaussianRelease)
-        if event.sensitivity < 1:
-            raise InputError("the noise is so large that nothing else would be left. Take a larger epsilon.")
+        refusal = "the noise is so large that nothing else would be left. Take a larger epsilon."
+        event = equal_event(rounds, refusal)
         epsilon = accounting.epsilon((rounds, *vocabulary_entries), float(model.delta))
         if epsilon == math.inf:  # before anything is charged
             raise InputError(
@@ -153,11 +146,7 @@ class PublishedRounds(_Updates):
     def round(self, number: int) -> Measures:
         engine, event = self.engine, self.plan.event
         exact = engine.residuals(
-            number,
-            self.plan.threshold,
-            expected_topics(self.lam) * engine.n_words,
-            self.alpha,
-            local_sweeps=self.model.local_sweeps,
+            self._round(number, self.plan.threshold),
             cell_weights=1 / self.grid,
             background=0.0,
             clip=event.sensitivity,  # [clip] what was charged

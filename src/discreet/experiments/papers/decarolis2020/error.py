@@ -9,22 +9,10 @@ import numpy as np
 
 from discreet._types import FloatArray
 from discreet.evaluation import match_topics
-from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
+from discreet.experiments.compare import against_epsilon, at_each_epsilon, epsilons_of, expected, method_tables, ratios
+from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
-from discreet.experiments.methods import (
-    CONFIGURATIONS,
-    PARK,
-    PRIVATE,
-    SOUND,
-    UNIGRAM,
-    UNNOISED,
-    VARIATIONAL,
-    epsilons_of,
-    fitted,
-    ratios,
-    seconds_table,
-    settings_of,
-)
+from discreet.experiments.methods import CONFIGURATIONS, PARK, PRIVATE, SOUND, UNIGRAM, VARIATIONAL, fitted, settings_of
 from discreet.experiments.papers.decarolis2020.moments import DELTA, SOURCE, TOPIC_PRIOR, Truth, draw
 
 EPSILONS = (0.5, 2.0, 8.0, 32.0, 128.0)
@@ -90,11 +78,10 @@ def _over(
 
 
 def _overlap(results: Results) -> Iterator[Check]:
-    for regime in results.levels("regime"):
-        for epsilon in epsilons_of(results, regime=regime):
-            place = {"regime": regime, "epsilon": epsilon}
-            found = results.ratio("error", {**place, "method": THIRD}, {**place, "method": FOURTH})
-            yield Check.between(f"{regime[:3]}, ε = {epsilon:g}: config. 3 over config. 4", found, 1 / SAME, SAME)
+    for _, place in at_each_epsilon(results, "regime"):
+        found = results.ratio("error", {**place, "method": THIRD}, {**place, "method": FOURTH})
+        where = f"{place['regime'][:3]}, ε = {place['epsilon']:g}"
+        yield Check.between(f"{where}: config. 3 over config. 4", found, 1 / SAME, SAME)
 
 
 def _lower_where_mixed(results: Results) -> Iterator[Check]:
@@ -128,26 +115,17 @@ FIGURE_2 = Experiment(
         Finding("in (b), where documents are few and α₀ is large, config. 2 is better.", _over([SECOND], [FIRST], [B])),
         Finding("in (c), config. 1 performs the best.", _over([FIRST], [SECOND, THIRD, FOURTH], [C])),
         Finding("a large α₀ gives config. 2 a lower error.", _lower_where_mixed),
-        Finding(
+        expected(
             "each configuration has found something: its error is below that of the word frequencies alone.",
             _over(CONFIGURATIONS, [UNIGRAM]),
-            said_by="expected",
         ),
         Finding(
             "they outperform our private variational inference as well.",
             _over(CONFIGURATIONS, [VARIATIONAL]),
             said_by="to be expected, then",
         ),
-        Finding(
-            "our sound form is better than every configuration as published.",
-            _over([SOUND], CONFIGURATIONS),
-            said_by="expected",
-        ),
-        Finding(
-            "PrivateLDA is better than every configuration as published.",
-            _over([PRIVATE], CONFIGURATIONS),
-            said_by="expected",
-        ),
+        expected("our sound form is better than every configuration as published.", _over([SOUND], CONFIGURATIONS)),
+        expected("PrivateLDA is better than every configuration as published.", _over([PRIVATE], CONFIGURATIONS)),
     ),
     tables=(
         Table(
@@ -156,18 +134,15 @@ FIGURE_2 = Experiment(
             ROWS,
             "epsilon",
         ),
-        Table("Topics found", "n_found", ROWS, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED)),
-        seconds_table(ROWS),
+        *method_tables(*ROWS),
     ),
     plots=(
-        Plot(
+        against_epsilon(
             "Error of the topics against ε (Figure 2 of DeCarolis et al.)",
-            x="epsilon",
-            y="error",
-            lines="method",
-            panels="regime",
-            x_label=f"ε (δ = {DELTA:g})",
-            y_label="mean ℓ1 distance to the true topics",
+            "error",
+            f"ε (δ = {DELTA:g})",
+            "mean ℓ1 distance to the true topics",
+            "regime",
             log_x=True,
         ),
     ),

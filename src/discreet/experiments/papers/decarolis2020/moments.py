@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from discreet._types import FloatArray
 from discreet.corpus import Synthetic, lda_corpus
 from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
+from discreet.experiments.methods import quietly
 
 SOURCE = (
     'DeCarolis, Ram, Esmaeili, Wang and Huang, "An end-to-end Differentially Private Latent Dirichlet Allocation Using '
@@ -63,10 +63,8 @@ def _cell(setting: Setting, seed: int) -> Iterator[Point]:
     alpha0 = setting["alpha0"]
     yield {"moments": EXACT, **_point(alpha0, *exact_spectrum(truth.corpus.topics, truth.alpha))}
     yield {"moments": SAMPLED, **_point(alpha0, *_measured(truth, alpha0))}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that noise drowns topics is what the figures show
-        yield {"moments": SOUND, **_sound(truth, alpha0, seed)}
-        yield {"moments": PRIVATE, **_private(truth, alpha0, seed)}
+    yield {"moments": SOUND, **quietly(_sound, truth, alpha0, seed)}
+    yield {"moments": PRIVATE, **quietly(_private, truth, alpha0, seed)}
 
 
 def _point(alpha0: float, values: FloatArray, lambdas: FloatArray) -> Point:
@@ -159,6 +157,17 @@ def _gap(moments: str, *, grows: bool) -> Finding:
     return Finding("the gap of the exact moments falls: of more λᵢ, two lie closer.", judge, said_by="expected")
 
 
+def _table(part: str, title: str, measure: str) -> Table:
+    columns = "alpha0" if part == "a" else "n_topics"
+    return Table(title, measure, ("moments",), columns, show=lambda row: row["part"] == part)
+
+
+def _plot(part: str, title: str, y: str, y_label: str) -> Plot:
+    x, x_label = ("alpha0", "α₀") if part == "a" else ("n_topics", "k")
+    of_part: Any = {"log_x": True, "log_y": True, "show": lambda row: row["part"] == part}
+    return Plot(f"({part}) {title}", x, y, "moments", x_label=x_label, y_label=y_label, **of_part)
+
+
 FIGURE_3 = Experiment(
     paper="decarolis2020",
     figure="figure3",
@@ -172,58 +181,16 @@ FIGURE_3 = Experiment(
         _gap(EXACT, grows=False),
     ),
     tables=(
-        Table(
-            "σ_k(M₂) as Lemma 3 defines it",
-            "sigma",
-            ("moments",),
-            "alpha0",
-            show=lambda row: row["part"] == "a",
-        ),
-        Table("α₀(α₀+1)·σ_k(M₂)", "scaled", ("moments",), "alpha0", show=lambda row: row["part"] == "a"),
-        Table("γ_s", "gap", ("moments",), "n_topics", show=lambda row: row["part"] == "b"),
-        Table(
-            "Eigenvalues of M₂ that stand clear of the noise of our sound form at ε = 1 (k = 5)",
-            "clear",
-            ("moments",),
-            "alpha0",
-            show=lambda row: row["part"] == "a",
-        ),
-        Table("The same against k (α₀ = 1)", "clear", ("moments",), "n_topics", show=lambda row: row["part"] == "b"),
+        _table("a", "σ_k(M₂) as Lemma 3 defines it", "sigma"),
+        _table("a", "α₀(α₀+1)·σ_k(M₂)", "scaled"),
+        _table("b", "γ_s", "gap"),
+        _table("a", "Eigenvalues of M₂ that stand clear of the noise of our sound form at ε = 1 (k = 5)", "clear"),
+        _table("b", "The same against k (α₀ = 1)", "clear"),
     ),
     plots=(
-        Plot(
-            "(a) The kth singular value of M₂, k = 5",
-            x="alpha0",
-            y="sigma",
-            lines="moments",
-            x_label="α₀",
-            y_label="σ_k(M₂)",
-            log_x=True,
-            log_y=True,
-            show=lambda row: row["part"] == "a",
-        ),
-        Plot(
-            "(a) The same, scaled: α₀(α₀+1)·M₂",
-            x="alpha0",
-            y="scaled",
-            lines="moments",
-            x_label="α₀",
-            y_label="α₀(α₀+1)·σ_k(M₂)",
-            log_x=True,
-            log_y=True,
-            show=lambda row: row["part"] == "a",
-        ),
-        Plot(
-            "(b) The smallest gap of T, α₀ = 1",
-            x="n_topics",
-            y="gap",
-            lines="moments",
-            x_label="k",
-            y_label="γ_s",
-            log_x=True,
-            log_y=True,
-            show=lambda row: row["part"] == "b",
-        ),
+        _plot("a", "The kth singular value of M₂, k = 5", "sigma", "σ_k(M₂)"),
+        _plot("a", "The same, scaled: α₀(α₀+1)·M₂", "scaled", "α₀(α₀+1)·σ_k(M₂)"),
+        _plot("b", "The smallest gap of T, α₀ = 1", "gap", "γ_s"),
     ),
     notes=(
         "N = 100,000 documents, as the paper says. What it does not say: words (100), the length of documents "

@@ -9,24 +9,11 @@ import numpy as np
 
 from discreet._types import FloatArray
 from discreet.evaluation import coherence
+from discreet.experiments.compare import against_epsilon, epsilons_of, expected, method_tables, ratios, short
 from discreet.experiments.data import Split, completion_and_npmi, held_out
-from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
+from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
-from discreet.experiments.methods import (
-    CONFIGURATIONS,
-    PARK,
-    PRIVATE,
-    SOUND,
-    UNIGRAM,
-    UNNOISED,
-    VARIATIONAL,
-    epsilons_of,
-    fitted,
-    ratios,
-    seconds_table,
-    settings_of,
-    short,
-)
+from discreet.experiments.methods import CONFIGURATIONS, PARK, PRIVATE, SOUND, UNIGRAM, WITH_NOISE, fitted, settings_of
 from discreet.experiments.papers.decarolis2020.moments import SOURCE
 
 EPSILONS = (1.0, 4.0, 16.0, 64.0)
@@ -36,6 +23,7 @@ DELTA, N_SHOWN, N_WORDS_SHOWN = 1e-6, 3, 10
 NUMBERS = (10, 30)
 """Config. 1 takes at most 30 topics here."""
 THIRD = list(CONFIGURATIONS)[2]
+OTHERS = [method for method in WITH_NOISE if method != PRIVATE]
 
 
 def _settings(quick: bool) -> list[Setting]:
@@ -101,36 +89,30 @@ FIGURE_4 = Experiment(
             ratios("perplexity", CONFIGURATIONS, [PARK], panel="topics"),
         ),
         Finding("the performance of config. 3 is improved under a larger number of topics.", _improves),
-        Finding(
+        expected(
             "each configuration has found something: it is better than the word frequencies alone.",
             ratios("perplexity", CONFIGURATIONS, [UNIGRAM], panel="topics"),
-            said_by="expected",
         ),
-        Finding(
+        expected(
             "our sound form is better than every configuration as published.",
             ratios("perplexity", [SOUND], CONFIGURATIONS, panel="topics"),
-            said_by="expected",
         ),
-        Finding(
+        expected(
             "PrivateLDA is better than every other private method here.",
-            ratios("perplexity", [PRIVATE], [SOUND, PARK, VARIATIONAL, *CONFIGURATIONS], panel="topics"),
-            said_by="expected",
+            ratios("perplexity", [PRIVATE], OTHERS, panel="topics"),
         ),
     ),
     tables=(
         Table("Completion perplexity on held-out documents", "perplexity", ROWS, "epsilon"),
-        Table("Topics found", "n_found", ROWS, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED)),
-        seconds_table(ROWS),
+        *method_tables(*ROWS),
     ),
     plots=(
-        Plot(
+        against_epsilon(
             "Perplexity on arXiv abstracts (Figure 4 of DeCarolis et al.)",
-            x="epsilon",
-            y="perplexity",
-            lines="method",
-            panels="topics",
-            x_label=f"ε (δ = {DELTA:g})",
-            y_label="completion perplexity",
+            "perplexity",
+            f"ε (δ = {DELTA:g})",
+            "completion perplexity",
+            "topics",
             log_x=True,
             log_y=True,
         ),
@@ -165,7 +147,7 @@ def _coherent(results: Results) -> Iterator[Check]:
 def _as_coherent(results: Results) -> Iterator[Check]:
     for topics in results.levels("topics"):
         place = {"topics": topics, "method": PRIVATE, "epsilon": 1.0}
-        for method in (SOUND, PARK, VARIATIONAL, *CONFIGURATIONS):
+        for method in OTHERS:
             found = results.difference("npmi", place, {**place, "method": method})
             yield Check.above(f"{topics}, ε = 1: NPMI of PrivateLDA minus that of {short(method)}", found, 0.0)
 
@@ -179,7 +161,7 @@ TABLE_2 = replace(
             "(by its table) the topics recovered at ε = 1 make sense: their words meet more often than by chance.",
             _coherent,
         ),
-        Finding("the topics of PrivateLDA are the most coherent at ε = 1.", _as_coherent, said_by="expected"),
+        expected("the topics of PrivateLDA are the most coherent at ε = 1.", _as_coherent),
     ),
     tables=(
         Table(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from discreet.experiments.experiment import Experiment, Finding, Plot, Results, Setting, Table
+from discreet.experiments.compare import expected
+from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Results, Setting, Table
 from discreet.experiments.intervals import Check, Interval
 from discreet.experiments.papers.huang2021 import sums as sub_lda_sums
 from discreet.experiments.papers.huang2021.runs import ADAPTIVE, BY_RATE, CURVES
 from discreet.experiments.papers.huang2021.sums import SOURCE
 from discreet.experiments.tables import label, symbol
+
+OVER_UNIGRAM = "Completion perplexity over the unigram model's: from 1 on, no topics were found"
 
 NOTES = (
     "SubsampledLDA(as_published=True), α = 14, ε(α) = 2, 100 iterations. What the paper does not give: τ = 0.1, "
@@ -23,6 +26,22 @@ NOTES = (
     "The published form is reproduced, not recommended: its noise stays in the counts and grows with every visit of a "
     "token.",
 )
+
+
+def _experiment(figure: str, title: str, grid: Grid, *more_notes: str, **shown: Any) -> Experiment:
+    return Experiment("huang2021", figure, title, SOURCE, grid, notes=(*NOTES, *more_notes), **shown)
+
+
+def _plot(title: str, x: str, lines: str, x_label: str, y: str = "perplexity", **more: Any) -> Plot:
+    return Plot(title, x, y, lines, "dataset", x_label=x_label, **more)
+
+
+def _perplexity_tables(rows: tuple[str, str], columns: str) -> tuple[Table, ...]:
+    return (
+        Table("Perplexity (fold-in)", "perplexity", rows, columns),
+        Table("Completion perplexity", "completion", rows, columns),
+        Table(OVER_UNIGRAM, "over_unigram", rows, columns),
+    )
 
 
 def whole(place: Setting) -> Setting | None:
@@ -84,21 +103,14 @@ def _fewer_tokens_are_worse(results: Results) -> Iterator[Check]:
 
 
 def _ratio_figure(
-    figure: str,
-    title: str,
-    measure: str,
-    what: str,
-    findings: tuple[str, str],
-    y: str,
-    more: tuple[Finding, ...] = (),
+    figure: str, title: str, measure: str, what: str, findings: tuple[str, str], y: str, more: tuple[Finding, ...] = ()
 ) -> Experiment:
     rows = ("dataset", "n_topics")
-    return Experiment(
-        paper="huang2021",
-        figure=figure,
-        title=title,
-        source=SOURCE,
-        grid=BY_RATE,
+    return _experiment(
+        figure,
+        title,
+        BY_RATE,
+        "Figures 2, 3 and 5 show the same runs. Time is processor time of one thread, per iteration.",
         findings=(
             Finding(findings[0], _smaller_rate_gives_more(measure, what)),
             Finding(findings[1], _more_topics_give_more(measure, what), often=True),
@@ -108,19 +120,7 @@ def _ratio_figure(
             Table(f"{y} over that at γ = 1 ({what} is its distance from 1)", measure, rows, "gamma", over=whole),
             Table(y, measure, rows, "gamma"),
         ),
-        plots=(
-            Plot(
-                title,
-                x="gamma",
-                y=measure,
-                lines="n_topics",
-                panels="dataset",
-                x_label="γ (lines: K)",
-                y_label=f"{y} over γ = 1",
-                over=whole,
-            ),
-        ),
-        notes=(*NOTES, "Figures 2, 3 and 5 show the same runs. Time is processor time of one thread, per iteration."),
+        plots=(_plot(title, "gamma", "n_topics", "γ (lines: K)", measure, y_label=f"{y} over γ = 1", over=whole),),
     )
 
 
@@ -157,10 +157,7 @@ def _finds_topics(results: Results) -> Iterator[Check]:
         yield Check.below(f"{what}: over the unigram model", results.interval("over_unigram", **dict(place)), 1.0)
 
 
-FINDS_TOPICS = Finding(
-    "SUB-LDA is better than the unigram model (completion perplexity).", _finds_topics, said_by="expected"
-)
-OVER_UNIGRAM = "Completion perplexity over the unigram model's: from 1 on, no topics were found"
+FINDS_TOPICS = expected("SUB-LDA is better than the unigram model (completion perplexity).", _finds_topics)
 
 
 # --- Figure 5 ---------------------------------------------------------------------------------------------------------
@@ -183,21 +180,8 @@ FIGURE_5 = replace(
     figure="figure5",
     title="Perplexity by subsampling ratio",
     findings=(Finding("perplexity against γ is concave first and then convex.", _bends), FINDS_TOPICS),
-    tables=(
-        Table("Perplexity (fold-in)", "perplexity", ("dataset", "n_topics"), "gamma"),
-        Table("Completion perplexity", "completion", ("dataset", "n_topics"), "gamma"),
-        Table(OVER_UNIGRAM, "over_unigram", ("dataset", "n_topics"), "gamma"),
-    ),
-    plots=(
-        Plot(
-            "Perplexity by subsampling ratio",
-            x="gamma",
-            y="perplexity",
-            lines="n_topics",
-            panels="dataset",
-            x_label="γ (lines: K)",
-        ),
-    ),
+    tables=_perplexity_tables(("dataset", "n_topics"), "gamma"),
+    plots=(_plot("Perplexity by subsampling ratio", "gamma", "n_topics", "γ (lines: K)"),),
 )
 
 
@@ -221,12 +205,12 @@ def _larger_settles_sooner(results: Results) -> Iterator[Check]:
         yield Check.below(f"{name}: iterations until settled at γ = {high} minus at {low}", found, 0.0)
 
 
-FIGURE_4 = Experiment(
-    paper="huang2021",
-    figure="figure4",
-    title="Convergence of SUB-LDA, K = 100",
-    source=SOURCE,
-    grid=CURVES,
+FIGURE_4 = _experiment(
+    "figure4",
+    "Convergence of SUB-LDA, K = 100",
+    CURVES,
+    "Here the perplexity is that of the training documents under their own Θ and Φ, as the paper's seems to be.",
+    "Eq. 9 with D̂ = 1 and s = 5, which the paper does not give; a run that never settles counts as 100.",
     findings=(
         Finding("a smaller subsampling ratio results in a higher perplexity.", _smaller_is_worse),
         Finding("a larger subsampling ratio often converges faster.", _larger_settles_sooner, often=True),
@@ -241,21 +225,7 @@ FIGURE_4 = Experiment(
         ),
         Table("Iterations until settled", "settled", ("dataset",), "gamma"),
     ),
-    plots=(
-        Plot(
-            "Convergence of SUB-LDA, K = 100",
-            x="iteration",
-            y="perplexity",
-            lines="gamma",
-            panels="dataset",
-            x_label="iteration (lines: γ)",
-        ),
-    ),
-    notes=(
-        *NOTES,
-        "Here the perplexity is that of the training documents under their own Θ and Φ, as the paper's seems to be.",
-        "Eq. 9 with D̂ = 1 and s = 5, which the paper does not give; a run that never settles counts as 100.",
-    ),
+    plots=(_plot("Convergence of SUB-LDA, K = 100", "iteration", "gamma", "iteration (lines: γ)"),),
 )
 
 
@@ -289,54 +259,33 @@ TABLE_3 = replace(
 # --- Figure 6 ---------------------------------------------------------------------------------------------------------
 
 
-def _adaptive_over_uniform(results: Results, name: str) -> Interval:
-    place = {"dataset": name}
-    return results.ratio("perplexity", {**place, "eta": 1.0}, {**place, "eta": None})
+def _adaptive_over_uniform(check: Callable[..., Check], names: Iterable[str], *bounds: float) -> Any:
+    def judge(results: Results) -> Iterator[Check]:
+        for name in names:
+            found = results.ratio("perplexity", {"dataset": name, "eta": 1.0}, {"dataset": name, "eta": None})
+            yield check(f"{name}, η = 1: adaptive over uniform", found, *bounds)
+
+    return judge
 
 
-FIGURE_6 = Experiment(
-    paper="huang2021",
-    figure="figure6",
-    title="Adaptive subsampling, K = 20, γ = 0.1",
-    source=SOURCE,
-    grid=ADAPTIVE,
+FIGURE_6 = _experiment(
+    "figure6",
+    "Adaptive subsampling, K = 20, γ = 0.1",
+    ADAPTIVE,
+    "η = 1 visits as many tokens as uniform sampling; q = 0.5 is ours. “Similar” is within 5%.",
     findings=(
         Finding(
             "adaptive subsampling improves the perplexity on NIPS and Enron.",
-            lambda results: [
-                Check.below(f"{name}, η = 1: adaptive over uniform", _adaptive_over_uniform(results, name), 1.0)
-                for name in ("nips", "enron")
-            ],
+            _adaptive_over_uniform(Check.below, ("nips", "enron"), 1.0),
         ),
         Finding(
             "on 20 Newsgroups the utility is similar.",
-            lambda results: [
-                Check.between(
-                    "20newsgroups, η = 1: adaptive over uniform",
-                    _adaptive_over_uniform(results, "20newsgroups"),
-                    0.95,
-                    1.05,
-                )
-            ],
+            _adaptive_over_uniform(Check.between, ("20newsgroups",), 0.95, 1.05),
         ),
         FINDS_TOPICS,
     ),
-    tables=(
-        Table("Perplexity (fold-in)", "perplexity", ("dataset", "sampling"), "eta"),
-        Table("Completion perplexity", "completion", ("dataset", "sampling"), "eta"),
-        Table(OVER_UNIGRAM, "over_unigram", ("dataset", "sampling"), "eta"),
-    ),
-    plots=(
-        Plot(
-            "Adaptive subsampling, K = 20, γ = 0.1",
-            x="eta",
-            y="perplexity",
-            lines="sampling",
-            panels="dataset",
-            x_label="η = 1/(vq), q = 0.5",
-        ),
-    ),
-    notes=(*NOTES, "η = 1 visits as many tokens as uniform sampling; q = 0.5 is ours. “Similar” is within 5%."),
+    tables=_perplexity_tables(("dataset", "sampling"), "eta"),
+    plots=(_plot("Adaptive subsampling, K = 20, γ = 0.1", "eta", "sampling", "η = 1/(vq), q = 0.5"),),
 )
 
 EXPERIMENTS = (*sub_lda_sums.EXPERIMENTS, FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, TABLE_3)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreet.corpus import Corpus
+from discreet.experiments.compare import against_epsilon, at_each_epsilon, epsilons_of, expected
 from discreet.experiments.data import JUDGED, STAND_IN, Split, judged, zhao_split
-from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
+from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 
 SOURCE = (
@@ -94,27 +95,23 @@ def _over(what: str, one: str, other: str, bound: float, *, only: str = "") -> A
     """The ratio of two methods' perplexities at each ε lies below a bound."""
 
     def judge(results: Results) -> Iterator[Check]:
-        for documents in results.levels("documents"):
-            if not str(documents).startswith(only):
-                continue
-            for epsilon in _epsilons(results, documents):
-                place = {"documents": documents, "epsilon": epsilon}
+        for where, place in at_each_epsilon(results, "documents"):
+            if where.startswith(only):
                 found = results.ratio("perplexity", {**place, "method": one}, {**place, "method": other})
-                yield Check.below(f"{documents}, ε = {epsilon:g}: {what}", found, bound)
+                yield Check.below(f"{where}: {what}", found, bound)
 
     return judge
 
 
 def _finds_topics(results: Results) -> Iterator[Check]:
-    for documents in results.levels("documents"):
-        for epsilon in _epsilons(results, documents):
-            found = results.interval("over_unigram", documents=documents, epsilon=epsilon, method=HYBRID)
-            yield Check.below(f"{documents}, ε = {epsilon:g}: HDP-LDA over the unigram model", found, 1.0)
+    for where, place in at_each_epsilon(results, "documents"):
+        found = results.interval("over_unigram", **place, method=HYBRID)
+        yield Check.below(f"{where}: HDP-LDA over the unigram model", found, 1.0)
 
 
 def _falls(results: Results) -> Iterator[Check]:
     for documents in results.levels("documents"):
-        low, high = (f(_epsilons(results, documents)) for f in (min, max))
+        low, high = (f(epsilons_of(results, documents=documents)) for f in (min, max))
         for method in (HYBRID, PLUS):
             place = {"documents": documents, "method": method}
             found = results.ratio("perplexity", {**place, "epsilon": high}, {**place, "epsilon": low})
@@ -128,22 +125,12 @@ def _degrades(results: Results) -> Iterator[Check]:
         yield Check.above(f"{documents}: limited inherent over non-private", found, 1.0)
 
 
-def _epsilons(results: Results, documents: str) -> list[float]:
-    return [epsilon for epsilon in results.levels("epsilon", documents=documents) if epsilon is not None]
-
-
-def _tables() -> Iterator[Table]:
-    rows = ("documents", "method")
-    yield Table("Perplexity as the paper measures it (fold-in)", "perplexity", rows, "epsilon")
-    yield Table("Completion perplexity", "completion", rows, "epsilon")
-    yield Table("The same over the unigram model's: from 1 on, no topics were found", "over_unigram", rows, "epsilon")
-    yield Table(
-        "What the sound form costs in all: ε for one word at δ = 1e-6, releases and draws together",
-        "proven",
-        rows,
-        "epsilon",
-    )
-
+TABLES = {
+    "Perplexity as the paper measures it (fold-in)": "perplexity",
+    "Completion perplexity": "completion",
+    "The same over the unigram model's: from 1 on, no topics were found": "over_unigram",
+    "What the sound form costs in all: ε for one word at δ = 1e-6, releases and draws together": "proven",
+}
 
 FIGURE_5 = Experiment(
     paper="zhao2021",
@@ -159,23 +146,20 @@ FIGURE_5 = Experiment(
         Finding("on KOS it is much better.", _over("HDP-LDA over CDP-LDA+", HYBRID, PLUS, MUCH_BETTER, only="kos")),
         Finding("Limited Inherent shows a utility degradation compared with Non Private.", _degrades),
         Finding("(by its figure) perplexity falls as ε grows.", _falls),
-        Finding(
+        expected(
             "fresh noise on exact counts (the sound form) is better than noise that piles up (as published).",
             _over("sound over published", SOUND, HYBRID, 1.0),
-            said_by="expected",
         ),
-        Finding("HDP-LDA is better than the unigram model (completion perplexity).", _finds_topics, said_by="expected"),
+        expected("HDP-LDA is better than the unigram model (completion perplexity).", _finds_topics),
     ),
-    tables=tuple(_tables()),
+    tables=tuple(Table(title, measure, ("documents", "method"), "epsilon") for title, measure in TABLES.items()),
     plots=(
-        Plot(
+        against_epsilon(
             "Perplexity against ε (Figure 5 of Zhao et al. 2021)",
-            x="epsilon",
-            y="perplexity",
-            lines="method",
-            panels="documents",
-            x_label="ε of the Laplace noise in one sweep",
-            y_label="perplexity (fold-in)",
+            "perplexity",
+            "ε of the Laplace noise in one sweep",
+            "perplexity (fold-in)",
+            "documents",
         ),
     ),
     notes=(

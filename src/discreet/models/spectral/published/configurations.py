@@ -18,6 +18,7 @@ from discreet.models.spectral.published.choice import Candidate, choose_configur
 from discreet.models.spectral.published.edges import Account, Configured, Edge, shares
 from discreet.models.spectral.published.mirrored import check_mirrored
 from discreet.models.spectral.published.replaced import fit_replaced
+from discreet.models.spectral.tensor import UNSETTLED
 from discreet.models.spectral.unbiased import LdaMoments, sensitivities
 from discreet.privacy.accounting import epsilon as epsilon_of
 from discreet.privacy.events import Entry, GaussianRelease
@@ -172,9 +173,4 @@ def _warn(unbounded: list[str], settled: bool) -> None:
             stacklevel=4,
         )
     if not settled:
-        warnings.warn(
-            "the tensor decomposition did not settle, so the topics are not to be trusted. More documents, fewer "
-            "topics or another alpha0 would help.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        warnings.warn(UNSETTLED, ConvergenceWarning, stacklevel=4)
