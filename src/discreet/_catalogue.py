@@ -46,6 +46,8 @@ class Model(NamedTuple):
     """Whether ``--group`` makes users the unit."""
     selects_words: bool = False
     """Whether ``fit_text`` can select its words privately, from the same budget."""
+    collections: bool = False
+    """Whether it compares collections, which ``--collection`` names."""
 
     @property
     def forms(self) -> Iterator[Form]:
@@ -128,6 +130,14 @@ MODELS = (
         unit="none",
         sound=None,
         as_published=Form(("epsilon",), ("sweeps", "beta"), defaults={"every_sweep": True}),  # ε of one sweep's noise
+    ),
+    Model(
+        "CrossLDA",
+        "discreet.models.cross.model",
+        "cross-lda",
+        unit="none",
+        sound=Form(takes=("sweeps", "beta"), private=False),
+        collections=True,
     ),
 )
 

@@ -27,6 +27,7 @@ class Purpose(IntEnum):
     SWEEP = 3  # topics drawn in training
     COMPLETION_SPLIT = 5  # evaluation: which half of a document is observed
     ROUND_START = 6  # the topics that the tokens of a unit start a round with
+    EVIDENCE = 7  # evaluation: topics drawn from left to right through a document
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
     WORD_CHOICE = 18  # which of its words a unit counts in a private vocabulary

@@ -22,14 +22,14 @@ import numpy as np
 import pytest
 
 from discreet.cli.wording import in_options
-from discreet.corpus import Vocabulary
+from discreet.corpus import Vocabulary, read
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
 from discreet.release.release import Release
 from tests.support.command import Run
 
-COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["evaluate"], ["data"], ["data", "ls"])
+COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["predict"], ["evaluate"], ["data"], ["data", "ls"])
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
@@ -319,6 +319,62 @@ def test_every_method_of_the_table_is_an_estimator() -> None:
         assert model.get_params()["n_topics"] == 3
         for option in set(chosen.options) & set(PARAMETERS):
             assert model.get_params()[PARAMETERS[option]] == 1, option
+
+
+def test_collections_are_compared(here: Path, run: Run) -> None:
+    """Each topic, then each collection's own words, in one table; a column that is used gets no note."""
+    fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--method", "cross-lda", "--sweeps", 20, "-o", "new")
+    ran = run(*fit)
+    assert (ran.code, ran.out) == (2, "")
+    assert "the collection of each document is not known. Pass --collection" in ran.err
+    ran = run(*fit, "--collection", "who")
+    assert ran.code == 0, ran.err
+    assert "does not use" not in ran.err
+    release = Release.load(here / "new")
+    assert release.collections == tuple(f"user{i}" for i in range(5))
+    shown = run("topics", "new", "-n", 3)
+    lines = [line.split("\t") for line in shown.out.splitlines()]
+    assert [line[:2] for line in lines[:6]] == [["0", "common"], *(["0", f"user{i}"] for i in range(5))]
+    assert len(lines) == 12
+    assert lines[6][3].split() == release.top_words(3)[1]
+    assert lines[2][2:] == [f"{release.switch[0, 1]:.0%}", " ".join(release.collection_top_words(3)["user1"][0])]
+    out = ("--collection", "who", "-o", "rows.npy")
+    ran = run("transform", "new", "texts.jsonl", "--text", "body", *out)
+    assert ran.code == 0, ran.err
+    assert np.load(here / "rows.npy").shape == (40, 2)
+    ran = run("evaluate", "new", "texts.jsonl", "--text", "body", "--collection", "who", "--json")
+    assert ran.code == 0, ran.err
+    corpus = read(here / "texts.jsonl", text="body", collection="who")
+    assert json.loads(ran.out)["perplexity"] == pytest.approx(release.completion(corpus).perplexity)
+    for command in ("transform", "evaluate"):
+        written = ("-o", "more.csv") if command == "transform" else ()
+        ran = run(command, "model", "texts.jsonl", "--text", "body", "--collection", "who", *written)
+        assert (ran.code, "model knows no collections. Leave --collection out." in ran.err) == (2, True)
+        ran = run(command, "new", "texts.jsonl", "--text", "body", *written)
+        assert (ran.code, "Pass --collection" in ran.err) == (2, True)
+    found = json.loads(run("topics", "new", "-n", 3, "--json").out)["collections"]
+    assert [one["collection"] for one in found] == list(release.collections)
+    assert found[1]["topics"] == release.collection_top_words(3)["user1"]
+    assert found[4]["switch"] == release.switch[:, 4].tolist()
+
+
+def test_collections_are_predicted(here: Path, run: Run) -> None:
+    texts = ("--text", "body")
+    ran = run("predict", "model", "texts.jsonl", *texts)
+    assert (ran.code, ran.out) == (2, "")
+    assert "model knows no collections, so it predicts none" in ran.err
+    fit = ("--method", "cross-lda", "--collection", "kind", "-k", 1, "--sweeps", 30, "-q", "-o", "new")
+    assert run("fit", "texts.jsonl", *texts, *fit).code == 0
+    ran = run("predict", "new", "texts.jsonl", *texts, "--id", "who")
+    assert ran.code == 0, ran.err
+    rows = [line.split("\t") for line in ran.out.splitlines()]
+    assert [row[:2] for row in rows] == [[f"user{i % 5}", str(i % 2)] for i in range(40)]
+    assert all(float(row[2]) > 0.9 for row in rows)
+    assert "curator" in ran.err
+    found = json.loads(run("predict", "new", "texts.jsonl", *texts, "--json").out)
+    assert [one["document"] for one in found] == list(range(40))
+    assert all(sum(one["chances"].values()) == pytest.approx(1) for one in found)
+    assert [str(one["collection"]) for one in found] == [max(one["chances"], key=one["chances"].get) for one in found]
 
 
 CLAIMS = {

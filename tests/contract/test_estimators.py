@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet import LDA, CrossLDA, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._catalogue import MODELS
 from tests.support.rounded import Rounded
 
 
 class RoundedLDA(Rounded, LDA):
     pass
+
+
+class RoundedCrossLDA(Rounded, CrossLDA):
+    """The checks name no collections. They expect four classes, so there are four, by the length of a document."""
+
+    def _read(self, X, *, reset, **options):
+        corpus = super()._read(X, reset=reset, **options)
+        return replace(corpus, collections=corpus.lengths % 4)
 
 
 class RoundedPrivateLDA(Rounded, PrivateLDA):
@@ -46,6 +56,7 @@ ONE = {"n_threads": 1}
 PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 2, **ONE}
 ESTIMATORS = {
     "LDA": RoundedLDA(2, n_sweeps=3, **ONE),
+    "CrossLDA": RoundedCrossLDA(2, n_sweeps=3, n_average=1, **ONE),
     "PrivateLDA": RoundedPrivateLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA": RoundedSubsampledLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),

@@ -14,6 +14,7 @@ PUBLIC = {
     "BudgetExceeded",
     "BudgetFile",
     "Corpus",
+    "CrossLDA",
     "DataNotFound",
     "DiscreetError",
     "Guarantee",

@@ -21,6 +21,7 @@ import pytest
 
 from discreet import (
     LDA,
+    CrossLDA,
     HybridLDA,
     LaplaceLDA,
     PrivateLDA,
@@ -56,6 +57,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "lda, many topics": lambda: LDA(512, n_sweeps=3, **SEED).fit(corpus()),
     "lda, seeded words": lambda: LDA(3, n_sweeps=8, word_prior={0: {"w1": 5.0}}, **SEED).fit(named()),
     "lda, learnt priors": lambda: LDA(3, n_sweeps=40, learn_alpha=True, learn_beta=True, **SEED).fit(corpus()),
+    "cross-lda": lambda: CrossLDA(3, n_sweeps=40, n_average=3, **SEED).fit(corpus(), collections=USERS % 3),
     "private": lambda: PrivateLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),
     "private, users": lambda: PrivateLDA(3, epsilon=20.0, n_rounds=12, max_tokens=100, **SEED).fit(
         corpus(), groups=USERS
@@ -110,7 +112,7 @@ def named() -> Any:
 
 
 def released(model: Any) -> list[np.ndarray]:
-    names = ("components_", "alpha_", "topic_shares_", "standard_errors_")
+    names = ("components_", "alpha_", "topic_shares_", "standard_errors_", "collection_components_", "switch_")
     return [np.ascontiguousarray(getattr(model, name)) for name in names if hasattr(model, name)]
 
 

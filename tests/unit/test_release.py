@@ -26,6 +26,12 @@ from discreet.release.release import Release
 from discreet.release.usefulness import Usefulness
 
 WORDS = ("alpha", "beta", "gamma", "delta")
+USEFUL = Usefulness(True, 0.4, 2, 2, 4, "all is well", "")
+CROSS: dict[str, Any] = {
+    "collections": ("east", "west"),
+    "collection_topics": np.array([[[0, 1, 0, 0], [1, 0, 0, 0]], [[0, 0, 1, 0], [0, 0.5, 0.5, 0]]], float),
+    "switch": np.array([[0.5, 0.25], [0.0, 1.0]]),
+}
 NONE = Guarantee.none(EXACT_COUNTS)
 
 
@@ -112,6 +118,12 @@ def test_it_keeps_its_own_unchangeable_arrays() -> None:
         ({"topic_shares": [1.5, -0.5]}, "not negative"),
         ({"standard_errors": np.zeros((2, 3))}, r"standard_errors must be of shape \(2, 4\)"),
         ({"usefulness": "very"}, "must be a Usefulness"),
+        ({"switch": CROSS["switch"]}, "go together"),
+        ({**CROSS, "collections": ("east", "east")}, "label of its own"),
+        ({**CROSS, "collections": ("east", 1)}, "all strings or all whole numbers"),
+        ({**CROSS, "switch": 2 * CROSS["switch"]}, "must hold chances"),
+        ({**CROSS, "switch": CROSS["switch"][:1]}, r"switch must be of shape \(2, 2\)"),
+        ({**CROSS, "collection_topics": 2 * CROSS["collection_topics"]}, "must sum to 1"),
     ],
 )
 def test_a_release_cannot_be_built_wrong(changes: dict[str, Any], message: str) -> None:
@@ -138,6 +150,26 @@ def test_transform_finds_the_topics_of_documents() -> None:
     np.testing.assert_array_equal(release.transform(sp.csr_array(counts)), theta)
     np.testing.assert_array_equal(release.transform(Corpus.from_counts(counts, WORDS)), theta)
     np.testing.assert_array_equal(release.transform(counts, n_threads=1), theta)
+
+
+def test_transform_reads_a_document_by_the_topics_of_its_collection() -> None:
+    release, counts = make(**CROSS), np.array([[3, 2, 1, 0], [3, 2, 1, 0]])
+    found = release.transform(counts, collections=["west", "east"])
+    for row, c in enumerate((1, 0)):
+        chance = CROSS["switch"][:, c, None]
+        mixed = make(topics=(1 - chance) * release.topics + chance * CROSS["collection_topics"][c])
+        np.testing.assert_array_equal(found[row], mixed.transform(counts[row : row + 1])[0])
+    labelled = Corpus.from_counts(counts, WORDS, collections=["west", "east"])
+    np.testing.assert_array_equal(release.transform(labelled), found)
+    for wrong, message in ((None, "not known"), (["west", "north"], "knows no collection 'north'")):
+        with pytest.raises(InputError, match=message):
+            release.transform(counts, collections=wrong)
+    with pytest.raises(InputError, match="so it predicts none"):
+        make().predict_proba(counts)
+    with pytest.raises(InputError, match="knows no collections"):
+        make().transform(counts, collections=["west", "east"])
+    assert release.collection_top_words(1) == {"east": [["beta"], ["alpha"]], "west": [["gamma"], ["beta"]]}
+    assert make().collection_top_words() == {}
 
 
 def test_transform_takes_a_corpus_with_other_words() -> None:
@@ -343,16 +375,16 @@ class Bomb:
         return os.mkdir, ("exploded",)
 
 
-USEFUL = Usefulness(True, 0.4, 2, 2, 4, "all is well", "")
-
-
 def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
-    full = make(topic_shares=[0.25, 0.75], standard_errors=np.full((2, 4), 0.01), usefulness=USEFUL)
+    full = make(topic_shares=[0.25, 0.75], standard_errors=np.full((2, 4), 0.01), usefulness=USEFUL, **CROSS)
     folder = full.save(tmp_path / "full")
     again = Release.load(folder)
     np.testing.assert_array_equal(again.topic_shares, [0.25, 0.75])
     np.testing.assert_array_equal(again.standard_errors, np.full((2, 4), 0.01))
     assert again.usefulness == USEFUL
+    assert again.collections == ("east", "west")
+    np.testing.assert_array_equal(again.collection_topics, CROSS["collection_topics"])
+    np.testing.assert_array_equal(again.switch, CROSS["switch"])
     assert not again.standard_errors.flags.writeable
     assert {p.name for p in folder.iterdir()} == set(release_folder.KNOWN)
     full.save(folder, overwrite=True)
@@ -361,12 +393,14 @@ def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
         Release.load(folder)
 
 
-def test_folders_of_version_1_are_read(saved: Path) -> None:
-    """They have no optional array and no word of usefulness."""
+@pytest.mark.parametrize(("version", "gone"), [(1, ("usefulness", "collections")), (2, ("collections",))])
+def test_folders_of_earlier_versions_are_read(saved: Path, version: int, gone: tuple[str, ...]) -> None:
+    """Those of version 1 have no optional array and no word of usefulness, those of version 2 no collections."""
     assert {p.name for p in saved.iterdir()} == set(FILES)
-    edit_head(saved, format_version=1, usefulness=...)
+    edit_head(saved, format_version=version, **dict.fromkeys(gone, ...))
     old = Release.load(saved)
     assert old.topic_shares is old.standard_errors is old.usefulness is None
+    assert old.collections is old.collection_topics is old.switch is None
     assert old.top_words(1) == [["alpha"], ["delta"]]
 
 
@@ -381,7 +415,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "head deep": (lambda p: (p / "release.json").write_text("[" * 200_000), "not valid JSON"),
     "head list": (lambda p: (p / "release.json").write_text("[]"), "written by something else"),
     "foreign": (lambda p: edit_head(p, format="pickle"), "written by something else"),
-    "newer": (lambda p: edit_head(p, format_version=3), "format version 3, .* Upgrade discreet"),
+    "newer": (lambda p: edit_head(p, format_version=4), "format version 4, .* Upgrade discreet"),
     "version": (lambda p: edit_head(p, format_version="1"), "no format version"),
     "no method": (lambda p: edit_head(p, method=...), "has no 'method'"),
     "no sums": (lambda p: edit_head(p, sha256={}), "does not list the checksums"),

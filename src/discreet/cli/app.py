@@ -64,6 +64,11 @@ _add(
     "discreet transform mails-model new.jsonl --text body -o new-topics.csv",
 )
 _add(
+    models.predict,
+    "Say which collection documents are from",
+    "discreet predict mails-model new.jsonl --text body",
+)
+_add(
     models.evaluate,
     "Measure a model on documents",
     "discreet evaluate mails-model held-out.jsonl --text body --json",

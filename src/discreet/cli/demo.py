@@ -56,7 +56,7 @@ def demo(
         model = fit_text(model, train)
     seconds = time.perf_counter() - start
     release = model.release()
-    show.topics_table(release.top_words())
+    show.topics_table(release)
     words, topics = counted(release.n_words, "word"), counted(release.n_topics, "topic")
     typer.echo(f"{words} selected and {topics} trained in {seconds:.1f} s")
     typer.echo(_compared(model.perplexity(rest), train, rest.restrict(release.vocabulary)))

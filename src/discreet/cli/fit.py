@@ -185,7 +185,8 @@ def fit(
         _tell_lost_words(vocabulary, corpus)
     if row.private:
         check_words(corpus, name, row, selecting=selecting)
-    unused = {"group": None if row.users else group, "collection": collection, "label": label}
+    unused = {"group": None if row.users else group, "label": label}
+    unused["collection"] = None if row.model.collections else collection
     for option in (option for option, column in unused.items() if column is not None and not quiet):
         show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
     if not row.users:
@@ -297,7 +298,7 @@ def _report(release: Release, output: Path, seconds: float | None, *, quiet: boo
         show.as_json(summary(release, output, seconds))
         return
     if not quiet:
-        show.topics_table(release.top_words())
+        show.topics_table(release)
     typer.echo(f"guarantee: {release.guarantee.summary()}")
     if release.usefulness is not None:
         typer.echo(in_options(release.usefulness.summary()))
@@ -318,5 +319,5 @@ def summary(release: Release, output: Path, seconds: float | None) -> dict[str, 
         **({} if seconds is None else {"seconds": round(seconds, 3)}),
         "guarantee": release.guarantee.to_json(),
         "usefulness": show.usefulness_json(release),
-        "topics": release.top_words(),
+        **show.topics_json(release),
     }

@@ -10,6 +10,7 @@ import typer
 from discreet._errors import InputError, counted
 from discreet.cli import show
 from discreet.cli.source import (
+    CollectionOption,
     DatasetOption,
     FileArgument,
     IdOption,
@@ -49,12 +50,11 @@ def topics(
     from discreet.release.release import Release
 
     release = Release.load(model)
-    words = release.top_words(n_words)
     if as_json:
         about = {"method": release.method, "guarantee": release.guarantee.to_json()}
-        show.as_json({**about, "usefulness": show.usefulness_json(release), "topics": words})
+        show.as_json({**about, "usefulness": show.usefulness_json(release), **show.topics_json(release, n_words)})
         return
-    show.topics_table(words)
+    show.topics_table(release, n_words)
     show.note(f"guarantee: {release.guarantee.summary()}")
     if release.usefulness is not None:
         show.note(in_options(show.printable(release.usefulness.summary())))
@@ -69,6 +69,7 @@ def transform(
     file: FileArgument = None,
     dataset: DatasetOption = None,
     text: TextOption = None,
+    collection: CollectionOption = None,
     id_column: IdOption = None,
     threads: ThreadsOption = None,
     overwrite: OverwriteOption = False,
@@ -79,11 +80,41 @@ def transform(
 
     check_output(output, overwrite=overwrite, with_ids=id_column is not None)
     release = Release.load(model)
-    corpus = _documents(model, release, file, dataset, text, id_column)
+    _check_collection(model, release, collection)
+    corpus = _documents(model, release, file, dataset, text, collection, id_column)
     write_rows(output, release.transform(corpus, n_threads=threads), None if id_column is None else corpus.labels)
     if output != STDOUT:
         documents, n_topics = counted(corpus.n_documents, "document"), counted(release.n_topics, "topic")
         show.note(f"wrote {output}: {documents}, {n_topics}; only you can read the file")
+    show.note(CURATOR)
+
+
+def predict(
+    model: ModelArgument,
+    file: FileArgument = None,
+    dataset: DatasetOption = None,
+    text: TextOption = None,
+    id_column: IdOption = None,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which collection each document of FILE is most probably from, under a cross-collection MODEL."""
+    from discreet.release.release import Release
+
+    release = Release.load(model)
+    if release.collections is None:
+        raise InputError(f"{model} knows no collections, so it predicts none. Train one with --method cross-lda.")
+    corpus = _documents(model, release, file, dataset, text, None, id_column)
+    chances = release.predict_proba(corpus, n_threads=threads)
+    names = range(corpus.n_documents) if corpus.labels is None else corpus.labels.tolist()
+    best = [(release.collections[c], row[c]) for row, c in zip(chances, chances.argmax(axis=1), strict=True)]
+    if as_json:
+        each = [dict(zip(map(str, release.collections), row, strict=True)) for row in chances.tolist()]
+        documents = zip(names, best, each, strict=True)
+        show.as_json([{"document": name, "collection": one[0], "chances": all_} for name, one, all_ in documents])
+    else:
+        rows = [(str(name), str(label), f"{chance:.4f}") for name, (label, chance) in zip(names, best, strict=True)]
+        show.table(("document", "collection", "chance"), rows, right=("chance",))
     show.note(CURATOR)
 
 
@@ -92,6 +123,7 @@ def evaluate(
     file: FileArgument = None,
     dataset: DatasetOption = None,
     text: TextOption = None,
+    collection: CollectionOption = None,
     n_words: Annotated[
         int, typer.Option("--words", "-n", metavar="N", min=2, help="Words per topic for the coherence measures.")
     ] = 10,
@@ -100,17 +132,18 @@ def evaluate(
 ) -> None:
     """Measure MODEL on the documents of FILE: completion perplexity, coverage, coherence and topic diversity."""
     from discreet.corpus import Tokenizer, english_stop_words
-    from discreet.evaluation import coherence, completion, coverage, diversity, unigram_perplexity
+    from discreet.evaluation import coherence, coverage, diversity, unigram_perplexity
     from discreet.release.release import Release
 
     release = Release.load(model)
     tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary knows which are words
-    everything = open_corpus(file, dataset, text=text, tokenizer=tokenizer)
+    _check_collection(model, release, collection)
+    everything = open_corpus(file, dataset, text=text, collection=collection, tokenizer=tokenizer)
     corpus = _known(model, everything.restrict(release.vocabulary))
     covered = coverage(everything, release.vocabulary, ignored=english_stop_words())
     unigram = unigram_perplexity(corpus, n_threads=threads)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
-    held_out = completion(release.topics, corpus, alpha=release.alpha, n_threads=threads)
+    held_out = release.completion(corpus, n_threads=threads)
     ordered = not holds_counts(file, dataset)
     window = None if ordered else max(1, int(corpus.lengths.max()))
     c_v = coherence(release.topics, corpus, "c_v", top_n=best, window=window).mean
@@ -151,13 +184,30 @@ def evaluate(
 
 
 def _documents(
-    model: Path, release: Release, file: str | None, dataset: str | None, text: str | None, id_column: str | None = None
+    model: Path,
+    release: Release,
+    file: str | None,
+    dataset: str | None,
+    text: str | None,
+    collection: str | None,
+    id_column: str | None,
 ) -> Corpus:
     """The documents in the words of the model. None of its words at all is a mistake, not a result."""
     corpus = open_corpus(
-        file, dataset, text=text, id_column=id_column, vocabulary=release.vocabulary, tokenizer=release.tokenizer
+        file,
+        dataset,
+        text=text,
+        collection=collection,
+        id_column=id_column,
+        vocabulary=release.vocabulary,
+        tokenizer=release.tokenizer,
     )
     return _known(model, corpus)
+
+
+def _check_collection(model: Path, release: Release, collection: str | None) -> None:
+    if collection is not None and release.collections is None:
+        raise InputError(f"{model} knows no collections. Leave --collection out.")
 
 
 def _known(model: Path, corpus: Corpus) -> Corpus:

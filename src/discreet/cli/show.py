@@ -41,8 +41,32 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seque
     Console().print(shown)
 
 
-def topics_table(words: Sequence[Sequence[str]]) -> None:
-    table(("topic", "words"), [(str(k), " ".join(best)) for k, best in enumerate(words)], right=("topic",))
+def topics_table(release: Release, n_words: int = 10) -> None:
+    """A row per topic; of a cross-collection model one more for each collection's own words, and how much of the
+    topic's text there they are."""
+    common = [" ".join(best) for best in release.top_words(n_words)]
+    if release.switch is None:
+        table(("topic", "words"), [(str(k), words) for k, words in enumerate(common)], right=("topic",))
+        return
+    rows: list[tuple[str, ...]] = []
+    for k, words in enumerate(common):
+        rows.append((str(k), "common", "", words))
+        for c, (label, own) in enumerate(release.collection_top_words(n_words).items()):
+            rows.append((str(k), str(label), f"{release.switch[k, c]:.0%}", " ".join(own[k])))
+    table(("topic", "collection", "share", "words"), rows, right=("topic", "share"))
+
+
+def topics_json(release: Release, n_words: int = 10) -> dict[str, Any]:
+    """The words of each topic, and of each collection's own topics."""
+    topics: dict[str, Any] = {"topics": release.top_words(n_words)}
+    if release.switch is None:
+        return topics
+    own = release.collection_top_words(n_words).items()
+    switch = release.switch.T.tolist()
+    named = [
+        {"collection": label, "switch": share, "topics": best} for (label, best), share in zip(own, switch, strict=True)
+    ]
+    return {**topics, "collections": named}
 
 
 def usefulness_json(release: Release) -> Any:

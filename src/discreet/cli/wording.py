@@ -23,6 +23,7 @@ OPTIONS = {
     "alpha": "--alpha",
     "beta": "--beta",
     "groups": "--group",
+    "collections": "--collection",
     "vocabulary": "--vocabulary",
     "checkpoint": "--checkpoint",
     "configuration": "--configuration",
@@ -30,7 +31,10 @@ OPTIONS = {
 }
 """Parameter → option."""
 
-_PLAIN = ("epsilon", "delta", "alpha", "beta", "groups", "vocabulary", "checkpoint", "configuration", "adaptive")
+_PLAIN = (
+    *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary"),
+    *("checkpoint", "configuration", "adaptive"),
+)
 """Parameters whose names are also words: they are options only where ``=`` follows."""
 
 _names = "|".join(OPTIONS)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,11 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.privacy import Basis, Guarantee
 from discreet.release import folder as release_folder
+from discreet.release.collections import MixedTopics
 from discreet.release.usefulness import Usefulness
+
+if TYPE_CHECKING:
+    from discreet.evaluation import Completion
 
 JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""
@@ -64,6 +68,13 @@ class Release:
     says nothing of how the documents happened to be. None where no noise was added, or where it is not known."""
     usefulness: Usefulness | None = None
     """Whether the topics stand out of the noise, judged by released numbers; None where no noise was added."""
+    collections: tuple[str | int, ...] | None = None
+    """Labels of the collections that a cross-collection model compares; None of other models. ``topics`` are then what
+    they share."""
+    collection_topics: FloatArray | None = None
+    """Collection × topic × word: each collection's own words for a topic."""
+    switch: FloatArray | None = None
+    """Topic × collection: how much of the topic is in the collection's own words."""
 
     def __post_init__(self) -> None:
         topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
@@ -93,6 +104,7 @@ class Release:
         for name, shape in (("topic_shares", alpha.shape), ("standard_errors", topics.shape)):
             if getattr(self, name) is not None:
                 settled[name] = _not_negative(getattr(self, name), shape, name)
+        settled |= self._checked_collections(topics)
         if not isinstance(self.usefulness, Usefulness | None):
             raise InputError(f"usefulness must be a Usefulness; found {type(self.usefulness).__name__}.")
         if self.tokenizer is not None:
@@ -106,6 +118,30 @@ class Release:
         _check_lists(settled["history"], settled["versions"], settled["ledger"])
         for name, value in settled.items():
             object.__setattr__(self, name, value)
+
+    def _checked_collections(self, topics: FloatArray) -> dict[str, Any]:
+        parts = (self.collections, self.collection_topics, self.switch)
+        if any(part is None for part in parts):
+            if any(part is not None for part in parts):
+                raise InputError("collections, collection_topics and switch go together. Give all three, or none.")
+            return {}
+        labels = self.collections
+        if (
+            not isinstance(labels, list | tuple)
+            or not labels
+            or {type(label) for label in labels} not in ({str}, {int})
+        ):
+            raise InputError(
+                f"collections must be a list of labels, all strings or all whole numbers; found {labels!r}."
+            )
+        if len(set(labels)) != len(labels):
+            raise InputError(f"each collection needs a label of its own; found {labels!r}.")
+        own = _not_negative(self.collection_topics, (len(labels), *topics.shape), "collection_topics")
+        _check_topics(own.reshape(-1, topics.shape[1]))
+        switch = _not_negative(self.switch, (len(topics), len(labels)), "switch")
+        if switch.max() > 1:
+            raise InputError(f"switch must hold chances; found {switch.max():.3g}.")
+        return {"collections": tuple(labels), "collection_topics": own, "switch": switch}
 
     # --- reading it -------------------------------------------------------------------------------------------------
 
@@ -122,7 +158,17 @@ class Release:
         """The ``n`` most probable words of each topic, best first (ties in the order of the vocabulary)."""
         if n < 1:
             raise InputError(f"the number of words per topic must be at least 1; found {n}.")
-        best = np.argsort(-self.topics, axis=1, kind="stable")[:, :n]
+        return self._best_words(self.topics, n)
+
+    def collection_top_words(self, n: int = 10) -> dict[str | int, list[list[str]]]:
+        """The same of each collection's own words for a topic; empty where the model knows no collections."""
+        if self.collections is None or self.collection_topics is None:
+            return {}
+        own = zip(self.collections, self.collection_topics, strict=True)
+        return {label: self._best_words(topics, n) for label, topics in own}
+
+    def _best_words(self, topics: FloatArray, n: int) -> list[list[str]]:
+        best = np.argsort(-topics, axis=1, kind="stable")[:, :n]
         return [[self.vocabulary[i] for i in row] for row in best]
 
     def __repr__(self) -> str:
@@ -142,7 +188,9 @@ class Release:
 
     # --- using it ---------------------------------------------------------------------------------------------------
 
-    def transform(self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None) -> FloatArray:
+    def transform(
+        self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
+    ) -> FloatArray:
         """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik.
 
         ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, or a list of texts or of lists of words. Words
@@ -150,16 +198,55 @@ class Release:
         (``self.tokenizer``), or by ``tokenizer``, which may be a function from a text to its words. The row of a
         document without a known word is the prior. The result describes the documents given: if these are private, it
         is for their curator's eyes. The same for any ``n_threads`` (all cores by default).
+
+        With a cross-collection model, ``collections`` holds the label of each document, where the Corpus has none; a
+        document is read by the topics of its own collection.
         """
         from discreet.engines.threads.documents import mixtures  # only here: reading a release needs no numba
 
-        if isinstance(X, Corpus):
-            corpus = X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
-        elif holds_texts(X):
-            corpus = texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
-        else:
-            corpus = Corpus.from_counts(X, self.vocabulary)
+        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        if mixed is not None:
+            return mixed.mixtures(corpus, collections, n_threads)
+        if collections is not None:
+            raise InputError(f"a model made by {self.method} knows no collections. Leave collections= out.")
         return mixtures(self.topics, self.alpha, corpus, n_threads)
+
+    def completion(
+        self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
+    ) -> Completion:
+        """Document completion (see :func:`discreet.evaluation.completion`); arguments as in :meth:`transform`."""
+        from discreet.evaluation import completion
+
+        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        if mixed is not None:
+            return mixed.completion(corpus, collections, n_threads)
+        return completion(self.topics, corpus, alpha=self.alpha, n_threads=n_threads)
+
+    def predict_proba(
+        self, X: Any, *, prior: Any = None, tokenizer: AnyTokenizer = None, n_threads: int | None = None
+    ) -> FloatArray:
+        """How probable each of ``collections`` is for each document: P(c | words) ∝ P(c) · p(words | c).
+
+        The evidence p(words | c) is that of the whole document under the topics of collection c, its proportions
+        integrated out under their prior. It is estimated from left to right by particles, which is unbiased
+        (``kernels/measures/evidence.py``), and the same on every run. ``prior`` holds P(c); None: all alike.
+        """
+        mixed = self._mixed()
+        if mixed is None:
+            raise InputError(f"a model made by {self.method} knows no collections, so it predicts none.")
+        return mixed.chances(self._read(X, tokenizer), prior, n_threads)
+
+    def _read(self, X: Any, tokenizer: AnyTokenizer) -> Corpus:
+        if isinstance(X, Corpus):
+            return X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
+        if holds_texts(X):
+            return texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
+        return Corpus.from_counts(X, self.vocabulary)
+
+    def _mixed(self) -> MixedTopics | None:
+        if self.collections is None or self.collection_topics is None or self.switch is None:
+            return None
+        return MixedTopics.of(self.collections, self.alpha, self.topics, self.collection_topics, self.switch)
 
     # --- giving it away ---------------------------------------------------------------------------------------------
 
@@ -179,6 +266,7 @@ class Release:
                 "versions": self.versions,
                 "tokenizer": self.tokenizer and self.tokenizer.to_json(),
                 "usefulness": self.usefulness and self.usefulness.to_json(),
+                "collections": self.collections and list(self.collections),
             },
             overwrite=overwrite,
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from discreet._random import Key, Purpose
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.workers import Workers
@@ -18,6 +19,12 @@ TOLERANCE = 1e-6
 
 MAX_STEPS = 500
 """or here at the latest."""
+
+PARTICLES = 32
+"""Of the estimate of a document's evidence."""
+
+MOST_EVIDENCE_STEPS = 1 << 14
+"""Tokens after which it reads the same random numbers again."""
 
 
 def each_piece(n_documents: int, work: Callable[[int, int], None], n_threads: int | None) -> None:
@@ -44,3 +51,33 @@ def mixtures(topics: FloatArray, alpha: FloatArray, corpus: Corpus, n_threads: i
 
     each_piece(corpus.n_documents, work, n_threads)
     return theta
+
+
+def evidences(
+    topics: FloatArray,
+    alpha: FloatArray,
+    corpus: Corpus,
+    n_collections: int,
+    *,
+    n_particles: int = PARTICLES,
+    n_threads: int | None = None,
+) -> FloatArray:
+    """log p(words | collection) of each document under each collection, its mixture being integrated out.
+
+    ``topics`` is topic × (collection · n_words + word). Estimated from left to right (``kernels/measures/evidence.py``)
+    with random numbers that are the same on every run.
+    """
+    from discreet.kernels.measures.evidence import left_to_right
+
+    word_topics = np.ascontiguousarray(topics.T)
+    found = np.empty((corpus.n_documents, n_collections))
+    prior = np.array(alpha, dtype=np.float64)
+    n_steps = min(int(corpus.lengths.max(initial=1)), MOST_EVIDENCE_STEPS)
+    bits = Key.from_seed(0).bits(Purpose.EVIDENCE, 0, 0, n_steps * (n_particles + 1))
+    uniform = bits.reshape(n_steps, -1).astype(np.float64) * 2.0**-32
+
+    def work(first: int, last: int) -> None:
+        left_to_right(word_topics, corpus.words, corpus.offsets, first, last, prior, uniform, found)
+
+    each_piece(corpus.n_documents, work, n_threads)
+    return found

@@ -1,0 +1,48 @@
+"""Collections: which one a document belongs to, and one vocabulary for the words of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from discreet._errors import InputError
+from discreet._types import AnyArray, IntArray
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.ids import MISSING, is_missing
+
+
+def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
+    """The collection of each document, strings or whole numbers: those ``given``, or else the corpus's own."""
+    if given is None and corpus.collections is None:
+        raise InputError(
+            "the collection of each document is not known. Pass collections=, with one label for each document; a "
+            "Corpus may have them too."
+        )
+    labels = np.asarray(corpus.collections if given is None else replace(corpus, collections=given).collections)
+    for row, label in enumerate(labels.tolist() if labels.dtype.kind in "OUf" else ()):
+        if is_missing(label) or (isinstance(label, str) and label.casefold() in MISSING):
+            raise InputError(f"collections, row {row} (the first is row 0): the label is missing (found {label!r}).")
+        if not isinstance(label, str):
+            raise InputError(f"collections must be strings or whole numbers; found {label!r} in row {row}.")
+    if labels.dtype.kind not in "OUiu":
+        raise InputError(f"collections must be strings or whole numbers; found {labels.dtype}.")
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
+
+
+def collection_numbers(labels: AnyArray, known: Sequence[str | int]) -> IntArray:
+    """The place of each label among those ``known``."""
+    place = {label: number for number, label in enumerate(known)}
+    other = next((label for label in labels.tolist() if label not in place), None)
+    if other is not None:
+        named = ", ".join(map(repr, [*place][:5])) + (", …" if len(place) > 5 else "")
+        raise InputError(f"the model knows no collection {other!r}; it was trained on {named}.")
+    return np.array([place[label] for label in labels.tolist()], np.int64)
+
+
+def product_corpus(corpus: Corpus, numbers: IntArray, n_collections: int) -> Corpus:
+    """The same documents over n_collections · n_words words: word w of collection c is word c · n_words + w."""
+    words = corpus.words + np.repeat(numbers, corpus.lengths) * corpus.n_words
+    return Corpus(words, corpus.offsets, map(str, range(n_collections * corpus.n_words)))  # type: ignore[arg-type]

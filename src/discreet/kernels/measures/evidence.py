@@ -1,0 +1,92 @@
+"""How likely whole documents are under given topics, the mixture of each being integrated out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet._types import FloatArray, Int, Int32Array, IntArray
+from discreet.kernels.compile import kernel
+
+
+@kernel
+def left_to_right(
+    word_topics: FloatArray,
+    words: Int32Array,
+    offsets: IntArray,
+    first: Int,
+    last: Int,
+    alpha: FloatArray,
+    uniform: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Estimate log p(words of document d | collection c) into ``out``, document × collection, for some documents.
+
+    Row c · V + w of ``word_topics`` holds the chance of word w of collection c in each topic. Particles go through the
+    document from left to right: each holds the topics of the tokens so far, the next word has probability
+    Σ_k A[w, k] · (n_k + α_k) / (n + Σα) under it, and then draws its topic from the terms of that sum. The evidence is
+    the product of the means of these probabilities over particles by their weights: unbiased for any number of
+    particles, and exact for infinitely many. When less than half of the particles still count, they are drawn anew by
+    their weights, evenly spaced.
+
+    ``uniform`` is step × (particle + 1), numbers from 0 to 1; every document and collection reads the same, so that its
+    evidence does not depend on the others. Documents with more tokens than steps begin with the first again.
+    """
+    n_collections = out.shape[1]
+    n_words, n_topics = word_topics.shape[0] // n_collections, word_topics.shape[1]
+    n_steps, n_particles = uniform.shape[0], uniform.shape[1] - 1
+    counts, copied = np.empty((n_topics, n_particles)), np.empty((n_topics, n_particles))
+    mass, weights, chosen = np.empty(n_particles), np.empty(n_particles), np.empty(n_particles, np.int64)
+    prior = alpha.sum()
+    for d in range(first, last):
+        for c in range(n_collections):
+            for k in range(n_topics):
+                counts[k] = alpha[k]
+            weights[:] = 1.0 / n_particles
+            evidence = 0.0
+            for i in range(offsets[d + 1] - offsets[d]):
+                row = word_topics[c * n_words + words[offsets[d] + i]]
+                mass[:] = 0.0
+                for k in range(n_topics):
+                    for p in range(n_particles):
+                        mass[p] += row[k] * counts[k, p]
+                probability = 0.0
+                for p in range(n_particles):
+                    probability += weights[p] * mass[p]
+                if not probability > 0.0:
+                    evidence = -np.inf
+                    break
+                evidence += math.log(probability / (prior + i))
+                squares = 0.0
+                for p in range(n_particles):
+                    weights[p] *= mass[p] / probability
+                    squares += weights[p] * weights[p]
+                    chosen[p] = p
+                if squares * n_particles > 2.0:
+                    _resample(weights, uniform[i % n_steps, n_particles], chosen)
+                    for k in range(n_topics):
+                        for p in range(n_particles):
+                            copied[k, p] = counts[k, chosen[p]]
+                    counts[:] = copied
+                for p in range(n_particles):
+                    k = 0
+                    left = uniform[i % n_steps, p] * mass[chosen[p]] - row[0] * counts[0, p]
+                    while left >= 0.0 and k < n_topics - 1:
+                        k += 1
+                        left -= row[k] * counts[k, p]
+                    counts[k, p] += 1.0
+            out[d, c] = evidence
+
+
+@kernel
+def _resample(weights: FloatArray, uniform: float, chosen: IntArray) -> None:
+    """Which particles go on, each about as often as its weight says; the weights become equal."""
+    n = len(weights)
+    p, sum_so_far = 0, weights[0]
+    for i in range(n):
+        while sum_so_far < (i + uniform) / n and p < n - 1:
+            p += 1
+            sum_so_far += weights[p]
+        chosen[i] = p
+    weights[:] = 1.0 / n

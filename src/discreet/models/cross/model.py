@@ -1,0 +1,239 @@
+"""CrossLDA: topics of several collections of documents, what they share and what is each one's own. No privacy."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted
+
+from discreet._random import Key
+from discreet._types import AnyArray, FloatArray
+from discreet.corpus.collections import collection_labels, product_corpus
+from discreet.corpus.corpus import Corpus
+from discreet.engines import open_sweeps
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
+from discreet.models.cross.tables import CrossPriors, CrossTables
+from discreet.models.estimator import Running, estimator
+from discreet.privacy import Guarantee
+from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
+from discreet.release.release import Release
+from discreet.training.loop import Measures, run_sweeps
+
+
+@estimator
+class CrossLDA(Running, TopicModel):
+    """Cross-collection LDA (ccLDA [1]_, the Dirichlet model of [2]_) by frozen sweeps. Its guarantee is *none*.
+
+    Each topic k has words that all collections share, φ[k, w], and words of its own in each collection c, σ[c, k, w]. A
+    token of collection c draws its topic k from its document's θ, then x = 1 with chance ψ[k, c], then its word from
+    σ[c, k] if x = 1 and from φ[k] if x = 0.
+
+    **What is computed.** In sweep t every token draws a topic from p(k) ∝ A[c, w, k] · (n[d, k] + α_k) with A =
+    (1 − ψ)·φ + ψ·σ, where φ, σ and ψ come from the counts after sweep t − 1 and stay fixed during the sweep. That is
+    the draw of (k, x) together, x being left out: given its topic, a token has x = 1 with chance B[c, w, k] = ψ·σ / A,
+    and no other draw reads it. So x is never drawn. n[c, w, k] · B, its expected counts, take the place of drawn ones:
+
+        N1[c, w, k] = n[c, w, k] · B[c, w, k]             N0 = n − N1
+        φ[k, w] = (Σ_c N0[c, w, k] + β) / Σ_w             σ[c, k, w] = (N1[c, w, k] + β_collection) / Σ_w
+        ψ[k, c] = (Σ_w N1[c, w, k] + γ1) / (n[c, k] + γ0 + γ1)
+
+    Before the first sweep N1 is 0, as in [2]_. In the first half of the sweeps, N0[c, w, k] is divided by n[c, k] and
+    multiplied by its mean over collections before it is added up in φ: each collection then counts the same. With a
+    large and a small collection the likelihood is about as high where φ has all words of the large one (ψ near 0) and
+    σ all of the small one (ψ near 1), and without this start that is what is found.
+
+    It runs on the engine of :class:`~discreet.LDA`, over words numbered c · V + w.
+
+    Symbols of [2]_: α, β, γ₀, γ₁ are ``alpha``, ``beta``, ``gamma0``, ``gamma1``; δ, the prior of collection topics, is
+    ``beta_collection``; φ, σ, ψ are ``components_``, ``collection_components_``, ``switch_``.
+
+    Differences from [2]_:
+
+    * Frozen sweeps: stochastic EM, as ``LDA`` says, and not a sampler of the posterior. With expected counts N1, the
+      split between φ and σ is EM too. Words that by chance are more frequent in one collection go to its own topic in
+      part: with few tokens, ψ is not quite 0 where collections do not differ.
+    * Topic and x are drawn together. The paper alternates them, and its topic draw, eq. (11) and (13), leaves out the
+      factor of the switch, (N_x + γ_x) / (N + γ0 + γ1), which depends on the topic: that is no sampler of the model.
+    * The balanced start, above.
+    * Counts are averaged over samples, not φ, σ and ψ.
+    * γ0 belongs to x = 0 and γ1 to x = 1, so that ψ ~ Beta(γ1, γ0).
+    * Document counts n[d, k] are of all tokens of the document, whatever their x.
+    * Eq. (21) is neither per word nor logarithmic: ``perplexity`` is by document completion, each document under the A
+      of its own collection. P(x) in eq. (22) to (24) is read as ψ[k, c].
+    * ``predict`` integrates θ out (``Release.predict_proba``). The paper fits a θ to the document and scores the same
+      words under it.
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    alpha : float or array of n_topics
+        Prior weight of each topic in a document.
+    beta, beta_collection : float
+        Prior weight of each word in a common topic, and in a topic of one collection.
+    gamma0, gamma1 : float
+        Prior weight of common words, and of a collection's own.
+    n_sweeps : int
+        Passes over all tokens. The paper has 500, and then ten samples at lag ten: the default.
+    n_average, lag : int
+        What is fitted comes from the mean of the counts after ``n_average`` sweeps, each ``lag`` after the one before,
+        the last sweep among them.
+    n_threads, random_state, progress, callbacks :
+        As in :class:`~discreet.LDA`.
+
+    Attributes
+    ----------
+    components_ : array (n_topics, n_words)
+        Common topics; rows sum to 1.
+    collection_components_ : array (n_collections, n_topics, n_words)
+        Collection topics; rows sum to 1.
+    switch_ : array (n_topics, n_collections)
+        How much of a topic's text in a collection is in the collection's own words.
+    collections_ : array (n_collections,)
+        Labels, sorted.
+    collection_shares_ : array (n_collections,)
+        Of the training documents.
+    alpha_, beta_ : the priors.
+    history_ : dict of lists
+        ``own_share``: the expected share of tokens with x = 1, after each sweep.
+    guarantee_ : Guarantee
+
+    References
+    ----------
+    .. [1] Paul and Girju, "Cross-cultural analysis of blogs and forums with mixed-collection topic models", EMNLP 2009.
+    .. [2] Luo, Amayri, Fan and Bouguila, "Cross-collection latent Beta-Liouville allocation model training with privacy
+       protection and applications", Applied Intelligence 53, 2023.
+    """
+
+    method = "cross-lda"
+
+    n_topics: Topics = field(default=10, kw_only=False)
+    alpha: Alpha = 0.1
+    beta: Prior = 0.01
+    beta_collection: Prior = 0.01
+    gamma0: Prior = 1.0
+    gamma1: Prior = 1.0
+    n_sweeps: Sweeps = 600
+    n_average: AtLeastOne = 10
+    lag: AtLeastOne = 10
+
+    def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
+        """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is
+        ignored."""
+        self._check_parameters()
+        corpus = self._read(X, reset=True)
+        check_sizes(corpus, self.n_topics)
+        labels, of_document = np.unique(collection_labels(corpus, collections), return_inverse=True)
+        training = _Training(self, corpus, of_document, len(labels))
+        self.history_, _ = run_sweeps(
+            range(1, self.n_sweeps + 1),
+            training.sweep,
+            callbacks=self.callbacks or (),
+            progress=self.progress,
+            timed=True,
+        )
+        common, own, switch = training.averaged()
+        self.components_ = np.ascontiguousarray(common.T)
+        self.collection_components_ = np.ascontiguousarray(own.transpose(0, 2, 1))
+        self.switch_ = np.ascontiguousarray(switch.T)
+        self.collections_ = labels
+        self.collection_shares_ = np.bincount(of_document) / corpus.n_documents
+        self.alpha_, self.beta_ = training.alpha, float(self.beta)
+        self.guarantee_ = Guarantee.none(EXACT_COUNTS, *((SEEDED,) if training.engine.key.seeded else ()))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, collections: Any = None) -> FloatArray:
+        """Train on documents, and give the topic proportions of each."""
+        return self.fit(X, collections=collections).transform(X, collections=collections)
+
+    # --- using the model --------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any, *, collections: Any = None) -> FloatArray:
+        """Topic proportions of documents, each under the mixed topics A of its own collection, held fixed (fold-in)."""
+        release, corpus = self._released(X)
+        return release.transform(corpus, collections=collections, n_threads=self.n_threads)
+
+    def perplexity(self, X: Any, *, collections: Any = None) -> float:
+        """Document-completion perplexity (see :func:`discreet.evaluation.completion`), each document under the mixed
+        topics of its own collection; lower is better."""
+        release, corpus = self._released(X)
+        return release.completion(corpus, collections=collections, n_threads=self.n_threads).perplexity
+
+    def score(self, X: Any, y: Any = None, *, collections: Any = None) -> float:
+        """Log-likelihood per token by document completion; higher is better."""
+        return -float(np.log(self.perplexity(X, collections=collections)))
+
+    def predict(self, X: Any, *, prior: Any = None) -> AnyArray:
+        """The most probable collection of each document, as :meth:`predict_proba` finds it."""
+        chances = self.predict_proba(X, prior=prior)
+        return np.asarray(self.collections_[chances.argmax(axis=1)])
+
+    def predict_proba(self, X: Any, *, prior: Any = None) -> FloatArray:
+        """How probable each collection is for each document, by :meth:`~discreet.Release.predict_proba`.
+
+        ``prior`` holds P(c) in the order of ``collections_``, eq. (23) of Luo et al. 2023, for example
+        ``collection_shares_``. None: all alike, eq. (24).
+        """
+        release, corpus = self._released(X)
+        return release.predict_proba(corpus, prior=prior, n_threads=self.n_threads)
+
+    def _released(self, X: Any) -> tuple[Release, Corpus]:
+        check_is_fitted(self)
+        corpus = self._read(X, reset=False)
+        return self.release(corpus.vocabulary), corpus
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_class=True)  # predict_proba has a column for each collection
+        return tags
+
+    def _accounts(self) -> dict[str, Any]:
+        return {
+            **super()._accounts(),
+            "collections": self.collections_.tolist(),
+            "collection_topics": self.collection_components_,
+            "switch": self.switch_,
+        }
+
+
+class _Training:
+    """The state of one run: engine, tables, and the sums of counts so far."""
+
+    def __init__(self, model: CrossLDA, corpus: Corpus, of_document: AnyArray, n_collections: int) -> None:
+        self.model = model
+        self.alpha = broadcast_alpha(model.alpha, model.n_topics)
+        self.priors = CrossPriors(model.beta, model.beta_collection, model.gamma0, model.gamma1)
+        product = product_corpus(corpus, of_document, n_collections)
+        self.engine = open_sweeps(product, model.n_topics, Key.open(model.random_state), n_threads=model.n_threads)
+        self.engine.draw_first_topics()
+        self.shape = (n_collections, corpus.n_words, model.n_topics)
+        self.counts = self.engine.count().reshape(self.shape)
+        self.own_counts: FloatArray = np.zeros(self.shape)
+        self.summed: FloatArray = np.zeros(self.shape)
+        self.own_summed: FloatArray = np.zeros(self.shape)
+        self.n_summed = 0
+
+    def sweep(self, number: int) -> Measures:
+        """Counts → tables → weights → sweep → counts."""
+        balanced = 2 * number <= self.model.n_sweeps
+        weights, own_share = CrossTables.of(self.counts, self.own_counts, self.priors, balanced=balanced).mixed()
+        one = np.ones(self.engine.n_topics)
+        self.engine.sweep(weights.reshape(-1, self.engine.n_topics), self.alpha, number, prior=0.0, scale=one)
+        self.counts = self.engine.count().reshape(self.shape)
+        self.own_counts = np.multiply(self.counts, own_share, out=own_share)
+        before_end, model = self.model.n_sweeps - number, self.model
+        if before_end % model.lag == 0 and before_end // model.lag < model.n_average:
+            self.summed += self.counts
+            self.own_summed += self.own_counts
+            self.n_summed += 1
+        return {"own_share": float(self.own_counts.sum() / self.engine.n_tokens)}
+
+    def averaged(self) -> CrossTables:
+        """Tables of the mean counts; of the last ones, where a callback ended the run before the first sample."""
+        if not self.n_summed:
+            return CrossTables.of(self.counts, self.own_counts, self.priors)
+        return CrossTables.of(self.summed / self.n_summed, self.own_summed / self.n_summed, self.priors)

@@ -1,0 +1,244 @@
+"""CrossLDA: planted topics are found, collections are named, and documents are read by their own."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from discreet import Corpus, CrossLDA, InputError, Release, fit_text
+from discreet.evaluation import completion_perplexity
+from discreet.evaluation.matching import match_topics
+from discreet.models.cross.model import _Training
+from discreet.models.cross.tables import CrossPriors, CrossTables
+
+N, V, K = 600, 60, 3
+NAMES = np.array(["east", "west"])[np.arange(N) % 2]
+
+
+def planted(switch, seed=0, length=80, names=NAMES):
+    """Counts of documents of two collections, common topics, collection topics and proportions."""
+    rng = np.random.default_rng(seed)
+    common, own = rng.dirichlet(np.full(V, 0.1), K), rng.dirichlet(np.full(V, 0.1), (2, K))
+    theta = rng.dirichlet(np.full(K, 0.2), N)
+    mixed = (1 - switch) * common + switch * own
+    counts = np.array([rng.multinomial(length, theta[d] @ mixed[int(names[d] == "west")]) for d in range(N)])
+    return counts, common, own, theta
+
+
+SETTINGS = {"n_topics": K, "n_sweeps": 150, "n_average": 5, "random_state": 1}
+
+
+@pytest.fixture(scope="module")
+def different():
+    counts, *truth = planted(0.4)
+    return CrossLDA(**SETTINGS).fit(counts, collections=NAMES), counts, *truth
+
+
+def distance(found, true):
+    return np.abs(found - true).sum(axis=-1) / 2
+
+
+def test_planted_topics_are_found(different):
+    model, counts, common, own, theta = different
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < 0.2
+    assert distance(model.collection_components_[:, order], own).max() < 0.3
+    assert_allclose(model.switch_, 0.4, atol=0.12)
+    mine = model.transform(counts, collections=NAMES)[:, order]
+    assert np.abs(mine - theta).mean() < 0.05
+    # a topic is the same one in both collections, and its own words are not those of the other
+    swapped = model.collection_components_[::-1][:, order]
+    assert (distance(model.collection_components_[:, order], own) < distance(swapped, own) - 0.3).all()
+
+
+def test_a_small_collection_is_compared_with_a_large_one():
+    """One document of six is western. Without a balanced start the switch is near 0 in the east and 1 in the west."""
+    names = np.array(["west", *["east"] * 5])[np.arange(N) % 6]
+    counts, common, own, _ = planted(0.4, names=names)
+    model = CrossLDA(**SETTINGS).fit(counts, collections=names)
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < 0.2
+    assert distance(model.collection_components_[:, order], own).max() < 0.3
+    assert_allclose(model.switch_, 0.4, atol=0.15)
+
+
+def test_collections_are_predicted(different):
+    model, *_ = different
+    fresh = planted(0.4, length=160)[0][::7] // 2
+    assert (model.predict(fresh) == NAMES[::7]).mean() > 0.95
+    chances = model.predict_proba(fresh)
+    assert_allclose(chances.sum(axis=1), 1)
+    assert (model.predict(fresh, prior=[0.0, 1.0]) == "west").all()
+    assert_allclose(model.predict_proba(np.zeros((1, V)), prior=[0.3, 0.7]), [[0.3, 0.7]])
+    assert_allclose(model.collection_shares_, [0.5, 0.5])
+    for prior in ([1.0], [-1.0, 1.0], "east"):
+        with pytest.raises(InputError, match="prior must hold"):
+            model.predict_proba(fresh, prior=prior)
+
+
+def test_collections_that_do_not_differ_share_all():
+    """What σ takes are words that chance made more frequent in one of them; of three thousand tokens per topic and
+    collection, less than 5%. A switch that started at one half would stay there."""
+    counts, common, *_ = planted(0.0)
+    model = CrossLDA(**SETTINGS).fit(counts, collections=NAMES)
+    assert model.switch_.max() < 0.06
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < 0.05
+
+
+def test_perplexity_is_that_of_each_collection_under_its_own_topics(different):
+    model, counts, *_ = different
+    logs = tokens = 0.0
+    for c, name in enumerate(("east", "west")):
+        chance = model.switch_[:, c, None]
+        mixed = (1 - chance) * model.components_ + chance * model.collection_components_[c]
+        part = Corpus.from_counts(counts[name == NAMES])
+        value = completion_perplexity(mixed, part, alpha=model.alpha_)
+        assert model.perplexity(part, collections=[name] * len(part)) == pytest.approx(value)
+        logs += np.log(value) * part.n_tokens
+        tokens += part.n_tokens
+    found = model.release().completion(counts, collections=NAMES)
+    assert found.log_likelihood == pytest.approx(found.per_document.sum())
+    assert found.perplexity == pytest.approx(np.exp(-found.log_likelihood / found.n_tokens))
+    everything = model.perplexity(counts, collections=NAMES)
+    assert everything == pytest.approx(np.exp(logs / tokens), rel=0.01)  # the halves are drawn otherwise
+    assert model.score(counts, collections=NAMES) == pytest.approx(-np.log(everything))
+    assert model.perplexity(counts, collections=NAMES[::-1]) > 1.2 * everything
+
+
+def test_averages_are_of_so_many_sweeps_at_a_lag(monkeypatch):
+    counts, seen, sweep = planted(0.4)[0][:60], {}, _Training.sweep
+
+    def watched(training, number):
+        measures = sweep(training, number)
+        seen[number] = training.counts.copy(), training.own_counts.copy()
+        return measures
+
+    monkeypatch.setattr(_Training, "sweep", watched)
+    model = CrossLDA(K, n_sweeps=7, n_average=3, lag=2).fit(counts, collections=NAMES[:60])
+    means = (np.mean([seen[n][i] for n in (3, 5, 7)], axis=0) for i in range(2))
+    tables = CrossTables.of(*means, CrossPriors(0.01, 0.01, 1.0, 1.0))
+    assert_allclose(model.components_, tables.common.T)
+    assert_allclose(model.collection_components_, tables.own.transpose(0, 2, 1))
+    assert_allclose(model.switch_, tables.switch.T)
+    assert_allclose(model.history_["own_share"], [seen[n][1].sum() / counts.sum() for n in range(1, 8)])
+
+
+def test_threads_do_not_change_it():
+    counts = planted(0.4)[0]
+    one, two = (
+        CrossLDA(K, n_sweeps=12, n_average=2, lag=3, random_state=3, n_threads=n).fit(counts, collections=NAMES)
+        for n in (1, 2)
+    )
+    for name in ("components_", "collection_components_", "switch_"):
+        assert_array_equal(getattr(one, name), getattr(two, name))
+    assert_array_equal(one.predict_proba(counts[:9]), two.predict_proba(counts[:9]))
+
+
+def test_labels_come_with_the_corpus_or_beside_it(different):
+    model, counts, *_ = different
+    corpus = Corpus.from_counts(counts, collections=NAMES)
+    again = CrossLDA(**SETTINGS).fit(corpus)
+    assert_array_equal(again.components_, model.components_)
+    assert_array_equal(again.transform(corpus[:5]), model.transform(counts[:5], collections=NAMES[:5]))
+    assert again.collections_.tolist() == ["east", "west"]
+    numbered = CrossLDA(**SETTINGS).fit(corpus, collections=np.where(NAMES == "east", 3, 12))  # before the corpus's own
+    assert numbered.collections_.tolist() == [3, 12]
+    assert_array_equal(numbered.components_, model.components_)
+    assert_array_equal(CrossLDA(**SETTINGS).fit(counts, collections=list(NAMES)).components_, model.components_)
+    chosen = fit_text(
+        CrossLDA(2, n_sweeps=2), Corpus.from_texts(["rain wind", "wind storm"] * 4, collections=[1, 2] * 4)
+    )
+    assert chosen.collections_.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("collections", "message"),
+    [
+        (None, "collection of each document is not known. Pass collections="),
+        (["east"], "one value for each of 600 documents"),
+        ([None, *NAMES[1:]], "row 0 .*missing"),
+        (["nan", *NAMES[1:]], "row 0 .*missing"),
+        ([np.nan] * N, "row 0 .*missing"),
+        ([0.5] * N, "strings or whole numbers; found 0.5 in row 0"),
+        ([b"x"] * N, "strings or whole numbers"),
+        ([True] * N, "strings or whole numbers"),
+    ],
+)
+def test_bad_labels_get_one_clear_line(different, collections, message):
+    model, counts, *_ = different
+    for call in (CrossLDA(K, n_sweeps=1).fit, model.transform):
+        with pytest.raises(InputError, match=message) as error:
+            call(counts, collections=collections)
+        assert "\n" not in str(error.value)
+
+
+def test_unknown_collections_are_refused(different):
+    model, counts, *_ = different
+    with pytest.raises(InputError, match="no collection 'north'; it was trained on 'east', 'west'"):
+        model.transform(counts, collections=["north", *NAMES[1:]])
+
+
+def test_metadata_routing_carries_the_labels(different):
+    model, counts, *_ = different
+    with config_context(enable_metadata_routing=True):
+        routed = CrossLDA(**SETTINGS).set_fit_request(collections=True).set_score_request(collections=True)
+        routed.set_transform_request(collections=True)
+        pipeline = make_pipeline(FunctionTransformer(), routed).fit(counts, collections=NAMES)
+        assert_array_equal(pipeline[-1].components_, model.components_)
+        found = pipeline.transform(counts, collections=NAMES)
+        assert_array_equal(found, model.transform(counts, collections=NAMES))
+        short = routed.set_params(n_sweeps=20, n_average=1)
+        scores = cross_validate(short, counts, cv=2, params={"collections": NAMES}, error_score="raise")["test_score"]
+    assert (scores > -np.log(V)).all()
+
+
+def test_fit_transform_is_fit_and_transform(different):
+    model, counts, *_ = different
+    found = CrossLDA(**SETTINGS).fit_transform(counts, collections=NAMES)
+    assert_array_equal(found, model.transform(counts, collections=NAMES))
+
+
+def test_the_release_carries_collections(different, tmp_path):
+    model, counts, *_ = different
+    again = Release.load(model.release().save(tmp_path / "model"))
+    assert again.collections == ("east", "west")
+    assert_array_equal(again.collection_topics, model.collection_components_)
+    assert_array_equal(again.switch, model.switch_)
+    assert_array_equal(again.transform(counts, collections=NAMES), model.transform(counts, collections=NAMES))
+    assert_array_equal(again.predict_proba(counts[:9]), model.predict_proba(counts[:9]))
+    assert again.completion(counts, collections=NAMES).perplexity == model.perplexity(counts, collections=NAMES)
+    assert again.method == "cross-lda"
+    assert again.parameters["beta_collection"] == 0.01
+    assert model.guarantee_.basis == again.guarantee.basis == "none"
+
+
+def test_one_collection_is_lda_with_two_tables():
+    """Nothing can be compared; φ and σ share the words."""
+    counts = planted(0.0)[0]
+    model = CrossLDA(**SETTINGS).fit(counts, collections=["all"] * N)
+    assert_allclose(model.components_.sum(axis=1), 1)
+    assert model.predict(counts[:3]).tolist() == ["all"] * 3
+
+
+def test_a_callback_ends_the_run(different):
+    _, counts, *_ = different
+    ends = {"random_state": 1, "callbacks": [_end_after_three]}
+    before, within = (
+        CrossLDA(K, n_sweeps=n, n_average=n_average, **ends).fit(counts, collections=NAMES)
+        for n, n_average in ((90, 5), (93, 10))  # before the first sample, and after sweep 3, which is one
+    )
+    assert len(before.history_["own_share"]) == 3
+    assert_array_equal(before.components_, within.components_)
+    assert_array_equal(pickle.loads(pickle.dumps(before)).switch_, within.switch_)
+
+
+def _end_after_three(info):
+    return info.sweep == 3
