@@ -83,7 +83,7 @@ def fit(
     ] = None,
     as_published: Annotated[
         bool,
-        typer.Option("--as-published", help="hybrid, laplace, subsampled: the paper's own form; epsilon is claimed."),
+        typer.Option("--as-published", help="hybrid, laplace, spectral, subsampled: the paper's form; claimed."),
     ] = False,
     epsilon_inherent: Annotated[
         float | None,
