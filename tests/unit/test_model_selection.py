@@ -86,6 +86,7 @@ def test_a_copy_by_pickle_knows_of_later_fits_too() -> None:
     assert ALONE.format(2) in copy.guarantee_.summary()
 
 
+@pytest.mark.filterwarnings("ignore:the tensor decomposition did not settle")  # noise, on sixty documents
 def test_another_kind_of_model_counts_too() -> None:
     """Unrelated documents are possible: then what the condition asks for is true."""
     corpus = lda_corpus(n_documents=60, n_words=12, n_topics=2).corpus  # over words that are public
