@@ -21,7 +21,7 @@ from discreet.models.estimator import Running, estimator
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
 from discreet.release.release import Release
-from discreet.training.loop import Measures, run_sweeps
+from discreet.training.loop import Measures
 
 
 @estimator
@@ -129,13 +129,7 @@ class CrossLDA(Running, TopicModel):
         check_sizes(corpus, self.n_topics)
         labels, of_document = np.unique(collection_labels(corpus, collections), return_inverse=True)
         training = _Training(self, corpus, of_document, len(labels))
-        self.history_, _ = run_sweeps(
-            range(1, self.n_sweeps + 1),
-            training.sweep,
-            callbacks=self.callbacks or (),
-            progress=self.progress,
-            timed=True,
-        )
+        self.history_, _ = self._run_sweeps(self.n_sweeps, training.sweep, timed=True)
         common, own, switch = training.averaged()
         self.components_ = np.ascontiguousarray(common.T)
         self.collection_components_ = np.ascontiguousarray(own.transpose(0, 2, 1))
