@@ -24,11 +24,14 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
     labels = np.asarray(corpus.collections if given is None else replace(corpus, collections=given).collections)
     for row, label in enumerate(labels.tolist() if labels.dtype.kind in "OUf" else ()):
         if is_missing(label) or (isinstance(label, str) and label.casefold() in MISSING):
-            raise InputError(f"collections, row {row} (the first is row 0): the label is missing (found {label!r}).")
+            raise InputError(
+                f"collections, row {row} (the first is row 0): the label is missing (found {label!r}). Give every "
+                "document a label, or leave the document out."
+            )
         if not isinstance(label, str):
-            raise InputError(f"collections must be strings or whole numbers; found {label!r} in row {row}.")
+            raise InputError(f"collections must be strings or whole numbers; found {label!r} in row {row}. Name them.")
     if labels.dtype.kind not in "OUiu":
-        raise InputError(f"collections must be strings or whole numbers; found {labels.dtype}.")
+        raise InputError(f"collections must be strings or whole numbers; found {labels.dtype}. Name them.")
     return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
@@ -38,7 +41,7 @@ def collection_numbers(labels: AnyArray, known: Sequence[str | int]) -> IntArray
     other = next((label for label in labels.tolist() if label not in place), None)
     if other is not None:
         named = ", ".join(map(repr, [*place][:5])) + (", …" if len(place) > 5 else "")
-        raise InputError(f"the model knows no collection {other!r}; it was trained on {named}.")
+        raise InputError(f"the model knows no collection {other!r}; it was trained on {named}. Use one of these.")
     return np.array([place[label] for label in labels.tolist()], np.int64)
 
 
