@@ -206,7 +206,7 @@ class Ledger:
         if self._closed or (os.getpid() != self._process and not self._file_counts(self.file, self.budget)):
             raise InputError(
                 "this ledger is a copy (unpickled, read from JSON, or another process's) and takes no charges, because "
-                "the original would not count them. Use the original, or one that processes share:  "
+                "the original would not count them. Use the original, or one that processes share: "
                 "Ledger(file=BudgetFile(...))."
             )
         if not entries:

@@ -12,8 +12,8 @@ from discreet.kernels.compile import kernel
 def count_windows(
     words: Int32Array, offsets: IntArray, slot: Int32Array, window: Int, forgetful: bool, together: IntArray
 ) -> int:
-    """Fill ``together[a, b]``, zero before, with the windows that hold both ``a`` and ``b``; its diagonal counts single
-    words.
+    """Fill ``together[a, b]``, zero before, with the number of windows that hold both ``a`` and ``b``, on its diagonal
+    one word.
 
     Only words with ``slot[word] >= 0`` are counted, in that row and column. A window of ``window`` tokens moves by one
     token per step; a shorter document, even an empty one, is one window. Returns the number of windows.

@@ -7,8 +7,8 @@ topics φ_w:
     φ_wk ∝ exp(E[log θ_k]) · exp(E[log β_kw]),    γ_k = α_k + Σ_w count(w) · φ_wk,    E[log θ_k] = ψ(γ_k) − ψ(Σ γ)
 
 Here ``table[w, k]`` is exp(E[log β_kw]), times a constant. ψ(Σ γ) is the same for all topics and cancels. One step
-computes a new γ from the φ of the old one; the number of steps is fixed, so the computation depends on the words of the
-document alone.
+computes a new γ from the φ of the old one; the number of steps is fixed, so the order of computation depends on the
+words of the document alone.
 """
 
 from __future__ import annotations

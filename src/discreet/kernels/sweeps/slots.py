@@ -10,7 +10,7 @@ Draws belong to a document's number, ``numbers[d]``, not to its place in the arr
 other documents are swept together with it.
 
 Working memory is two flat arrays with named places, not a tuple of many: in compiled code each read of a tuple's field
-is an atomic reference count.
+costs an atomic reference count.
 
 How a document's topics are stored is up to the kernel. It passes ``tables`` and four functions that use them:
 
