@@ -103,7 +103,7 @@ def predict(
 
     release = Release.load(model)
     if release.collections is None:
-        raise InputError(f"{model} knows no collections, so it predicts none. Train one with --method cross-lda.")
+        raise InputError(f"{model} has no collections, so it predicts none. Train one with --method cross-lda.")
     corpus = _documents(model, release, file, dataset, text, None, id_column)
     chances = release.predict_proba(corpus, n_threads=threads)
     names = range(corpus.n_documents) if corpus.labels is None else corpus.labels.tolist()
@@ -207,7 +207,7 @@ def _documents(
 
 def _check_collection(model: Path, release: Release, collection: str | None) -> None:
     if collection is not None and release.collections is None:
-        raise InputError(f"{model} knows no collections. Leave --collection out.")
+        raise InputError(f"{model} has no collections. Leave --collection out.")
 
 
 def _known(model: Path, corpus: Corpus) -> Corpus:
