@@ -31,7 +31,7 @@ ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder t
 
 CURATOR = (
     "note: this is computed from the documents themselves and is not covered by the model's guarantee. "
-    "If they are private, it is for their curator's eyes."
+    "If they are private, only their curator may see it."
 )
 
 
@@ -136,7 +136,7 @@ def evaluate(
     from discreet.release.release import Release
 
     release = Release.load(model)
-    tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary knows which are words
+    tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary decides which words count
     _check_collection(model, release, collection)
     everything = open_corpus(file, dataset, text=text, collection=collection, tokenizer=tokenizer)
     corpus = _known(model, everything.restrict(release.vocabulary))
@@ -192,7 +192,7 @@ def _documents(
     collection: str | None,
     id_column: str | None,
 ) -> Corpus:
-    """The documents in the words of the model. None of its words at all is a mistake, not a result."""
+    """The documents over the vocabulary of the model. Documents without any of its words are an error."""
     corpus = open_corpus(
         file,
         dataset,

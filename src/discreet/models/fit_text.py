@@ -104,7 +104,7 @@ def fit_text(
     if selecting and max_words is not None:
         raise WouldLeak(
             "the most frequent words of a matrix are a fact about the private documents, and a word that one person "
-            "used gives that person away. Leave max_words out."
+            "used can identify that person. Leave max_words out."
         )
     return _copy(model).fit(corpus)
 
