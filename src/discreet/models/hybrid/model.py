@@ -163,7 +163,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), clip
         if laplace is None:
             self.guarantee_ = Guarantee.none(
-                f"limited inherent privacy only: draws are held to {inherent:g} per sweep, but counts have no noise"
+                f"limited inherent privacy only: draws are held to {inherent:g} per sweep, counts are without noise"
             )
         else:
             self.guarantee_ = claimed(float(total), Observer.TRAJECTORY, key, corpus, *MISSING, *conditions)
