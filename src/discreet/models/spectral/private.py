@@ -84,7 +84,7 @@ class SpectralPlan:
         assert isinstance(entry.event, DiscreteGaussianRelease)
         if min(event.sensitivity for event in (*found.values(), entry.event)) < 2:  # a histogram needs √2
             raise InputError(
-                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Use a larger one."
+                f"epsilon={model.epsilon:g} is so small that the result would be only noise. Use a larger one."
             )
         return cls(**found, third=entry.event, epsilon=last.epsilon)
 
