@@ -15,8 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 from discreet import Corpus, CrossLDA, InputError, Release, fit_text
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.matching import match_topics
-from discreet.models.cross.model import _Training
 from discreet.models.cross.tables import CrossPriors, CrossTables
+from discreet.models.cross.training import Training
 
 N, V, K = 600, 60, 3
 NAMES = np.array(["east", "west"])[np.arange(N) % 2]
@@ -114,14 +114,14 @@ def test_perplexity_is_that_of_each_collection_under_its_own_topics(different):
 
 
 def test_averages_are_of_so_many_sweeps_at_a_lag(monkeypatch):
-    counts, seen, sweep = planted(0.4)[0][:60], {}, _Training.sweep
+    counts, seen, sweep = planted(0.4)[0][:60], {}, Training.sweep
 
     def watched(training, number):
         measures = sweep(training, number)
-        seen[number] = training.counts.copy(), training.own_counts.copy()
+        seen[number] = training.counts.copy(), training.counts * training.weights.own_share.astype(float)
         return measures
 
-    monkeypatch.setattr(_Training, "sweep", watched)
+    monkeypatch.setattr(Training, "sweep", watched)
     model = CrossLDA(K, n_sweeps=7, n_average=3, lag=2).fit(counts, collections=NAMES[:60])
     means = (np.mean([seen[n][i] for n in (3, 5, 7)], axis=0) for i in range(2))
     tables = CrossTables.of(*means, CrossPriors(0.01, 0.01, 1.0, 1.0))
@@ -140,6 +140,29 @@ def test_threads_do_not_change_it():
     for name in ("components_", "collection_components_", "switch_"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert_array_equal(one.predict_proba(counts[:9]), two.predict_proba(counts[:9]))
+
+
+def test_warm_start_goes_on_where_it_stopped():
+    counts, options = planted(0.4)[0], {"n_average": 2, "lag": 3, "random_state": 3, "warm_start": True}
+    model = CrossLDA(K, n_sweeps=20, **options).fit(counts, collections=NAMES)
+    half = model.history_["own_share"]
+    model.set_params(n_threads=1, n_sweeps=12).fit(counts, collections=NAMES)
+    assert model.n_sweeps_ == len(model.history_["own_share"]) == 32
+    assert model.history_["own_share"][:20] == half
+    seen = []
+    once = CrossLDA(K, n_sweeps=20, **options).fit(counts, collections=NAMES)
+    once.set_params(n_sweeps=4, callbacks=[seen.append])
+    for _ in range(3):
+        once.fit(counts, collections=NAMES)
+    assert len(seen) == 12
+    assert_array_equal(once.components_, model.components_)  # the same sweeps and samples: after 29 and 32
+    for documents, collections, n_topics in ((counts[::-1], NAMES, K), (counts, NAMES[::-1], K), (counts, NAMES, 2)):
+        with pytest.raises(InputError, match="warm_start continues with the same documents, the same collections"):
+            model.set_params(n_topics=n_topics).fit(documents, collections=collections)
+    assert not hasattr(pickle.loads(pickle.dumps(once)), "_training")
+    anew = once.set_params(warm_start=False, n_sweeps=20, callbacks=None).fit(counts, collections=NAMES)
+    assert anew.n_sweeps_ == 20
+    assert anew.history_["own_share"] == half
 
 
 def test_labels_come_with_the_corpus_or_beside_it(different):
