@@ -39,7 +39,7 @@ class Model(NamedTuple):
     sound: Form | None
     """The form that is proved, or adds no noise and promises nothing. None: there is only a published one."""
     as_published: Form | None = None
-    """The paper's own form, with ``--as-published``. Its ε is claimed."""
+    """The paper's own form, with ``--as-published``. Its ε is claimed, where it has one."""
     without_epsilon: Form | None = None
     """The form that runs without ``--epsilon``, where the sound one needs it."""
     users: bool = False
@@ -137,6 +137,7 @@ MODELS = (
         "cross-lda",
         unit="none",
         sound=Form(takes=("sweeps", "beta"), private=False),
+        as_published=Form(takes=("sweeps", "beta"), private=False),
         collections=True,
     ),
 )

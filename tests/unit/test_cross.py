@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from discreet import Corpus, CrossLDA, InputError, Release, fit_text
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.matching import match_topics
+from discreet.models.cross.published import PublishedTraining
 from discreet.models.cross.tables import CrossPriors, CrossTables
 from discreet.models.cross.training import Training
 
@@ -163,6 +164,44 @@ def test_warm_start_goes_on_where_it_stopped():
     anew = once.set_params(warm_start=False, n_sweeps=20, callbacks=None).fit(counts, collections=NAMES)
     assert anew.n_sweeps_ == 20
     assert anew.history_["own_share"] == half
+
+
+def test_the_published_sampler_finds_planted_topics_too(monkeypatch):
+    """In more sweeps: x moves slowly, one token at a time. After 150, σ of some topics is still 0.6 away."""
+    starts, sweep = [], PublishedTraining._sweep
+
+    def watched(training, number):
+        starts.append(training.own_totals.sum() + training.coins.sum())
+        return sweep(training, number)
+
+    monkeypatch.setattr(PublishedTraining, "_sweep", watched)
+    counts, common, own, _ = planted(0.4)
+    model = CrossLDA(**{**SETTINGS, "n_sweeps": 600}, as_published=True).fit(counts, collections=NAMES)
+    assert starts[0] == 0
+    assert starts[2] > 0
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < 0.3
+    assert distance(model.collection_components_[:, order], own).max() < 0.4
+    assert model.release().parameters["as_published"] is True
+    assert model.guarantee_.basis == "none"
+
+
+def test_the_published_sampler_keeps_its_counts():
+    counts = planted(0.4)[0][:80]
+    model = CrossLDA(K, n_sweeps=3, n_average=1, random_state=2, as_published=True, warm_start=True)
+    model.fit(counts, collections=NAMES[:80]).fit(counts, collections=NAMES[:80])
+    run = model._training
+    assert model.n_sweeps_ == 6
+    cells = np.zeros((2, 2, V, K))
+    np.add.at(cells, (run.coins.astype(int), run.words // V, run.words % V, run.topics), 1.0)
+    assert_array_equal(run.common, cells[0].sum(axis=0))
+    assert_array_equal(run.own, cells[1])
+    assert_array_equal(run.totals, cells.sum(axis=(0, 2)))
+    tables = CrossTables.of(cells.sum(axis=0), cells[1], run.priors)
+    assert_allclose(model.components_, tables.common.T)
+    assert_allclose(model.switch_, tables.switch.T)
+    with pytest.raises(InputError, match="the same as_published"):
+        model.set_params(as_published=False).fit(counts, collections=NAMES[:80])
 
 
 def test_labels_come_with_the_corpus_or_beside_it(different):

@@ -15,6 +15,7 @@ from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
 from discreet.models.base import TopicModel, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
+from discreet.models.cross.published import PublishedTraining
 from discreet.models.cross.tables import CrossPriors
 from discreet.models.cross.training import Training
 from discreet.models.estimator import Running, estimator
@@ -47,17 +48,27 @@ class CrossLDA(Running, TopicModel):
 
     It runs on the engine of :class:`~discreet.LDA`, over words numbered c · V + w.
 
+    **As published** (``as_published=True``) it is Algorithm 1 of [2]_: one token after the other, on one thread, each
+    with a topic and an x that are kept; x starts at 0, and every draw moves the counts. The topic is drawn given x by
+    eq. (11) or (13), and then x by (12) and (14). Eq. (11) and (13) leave out the factor of the switch, (N_x + γ_x) /
+    (N + γ0 + γ1), which depends on the topic: that is no sampler of the model. On four tokens its stationary law is
+    0.04 in total variation from the posterior, and that of joint draws is the posterior
+    (``tests/exact/test_cross_sequential.py``). Joint sequential draws are no option: they would be as slow, and what
+    nobody has published; the default draws jointly too.
+
     Symbols of [2]_: α, β, γ₀, γ₁ are ``alpha``, ``beta``, ``gamma0``, ``gamma1``; δ, the prior of collection topics, is
     ``beta_collection``; φ, σ, ψ are ``components_``, ``collection_components_``, ``switch_``.
 
-    Differences from [2]_:
+    Differences from [2]_, of the default:
 
     * Frozen sweeps: stochastic EM, as ``LDA`` says, and not a sampler of the posterior. With expected counts N1, the
       split between φ and σ is EM too. Words that by chance are more frequent in one collection go to its own topic in
       part: with few tokens, ψ is not quite 0 where collections do not differ.
-    * Topic and x are drawn together. The paper alternates them, and its topic draw, eq. (11) and (13), leaves out the
-      factor of the switch, (N_x + γ_x) / (N + γ0 + γ1), which depends on the topic: that is no sampler of the model.
+    * Topic and x are drawn together.
     * The balanced start, above.
+
+    Differences in both forms:
+
     * Counts are averaged over samples, not φ, σ and ψ.
     * γ0 belongs to x = 0 and γ1 to x = 1, so that ψ ~ Beta(γ1, γ0).
     * Document counts n[d, k] are of all tokens of the document, whatever their x.
@@ -81,6 +92,8 @@ class CrossLDA(Running, TopicModel):
     n_average, lag : int
         What is fitted comes from the mean of the counts after ``n_average`` sweeps, each ``lag`` after the one before,
         the last sweep among them.
+    as_published : bool
+        The sampler of the paper, above.
     warm_start, n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`.
 
@@ -120,6 +133,7 @@ class CrossLDA(Running, TopicModel):
     n_sweeps: Sweeps = 600
     n_average: AtLeastOne = 10
     lag: AtLeastOne = 10
+    as_published: bool = False
     warm_start: bool = False
 
     def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
@@ -152,19 +166,23 @@ class CrossLDA(Running, TopicModel):
 
     def _started(self, corpus: Corpus, labels: AnyArray, of_document: IntArray) -> Training:
         priors = CrossPriors(self.beta, self.beta_collection, self.gamma0, self.gamma1)
-        return Training(self, corpus, of_document, len(labels), priors)
+        run = PublishedTraining if self.as_published else Training
+        return run(self, corpus, of_document, len(labels), priors)
 
     def _continued(self, corpus: Corpus, labels: AnyArray, of_document: IntArray) -> Training | None:
         training: Training | None = getattr(self, "_training", None) if self.warm_start else None
         if training is None:
             return None
-        if not training.holds(self, corpus, of_document) or not np.array_equal(labels, self.collections_):
+        same_sampler = isinstance(training, PublishedTraining) == self.as_published
+        same_labels = np.array_equal(labels, self.collections_)
+        if not (same_sampler and same_labels and training.holds(self, corpus, of_document)):
             raise InputError(
-                f"warm_start continues with the same documents, the same collections and the same "
-                f"{training.engine.n_topics} topics; found others ({corpus!r}, {self.n_topics} topics). Set "
+                "warm_start continues with the same documents, the same collections, the same as_published and the "
+                f"same {training.engine.n_topics} topics; found others ({corpus!r}, {self.n_topics} topics). Set "
                 "warm_start=False to start anew."
             )
-        training.go_on(self)
+        training.engine.use_threads(self.n_threads)
+        training.plan_samples(self)
         return training
 
     def __getstate__(self) -> dict[str, Any]:

@@ -53,8 +53,9 @@ class CrossTables(NamedTuple):
         own = own_counts + np.reshape(priors.beta_collection, (-1, 1))
         own[:, :-1] *= scales.own[0][:, None]
         own[:, -1] *= scales.own[1]
-        common = ((counts - own_counts) * scales.balance[:, None]).sum(axis=0)
-        common += np.reshape(priors.beta, (-1, 1))
+        common = np.full(counts.shape[1:], np.reshape(priors.beta, (-1, 1)))
+        for balance, every, mine in zip(scales.balance, counts, own_counts, strict=True):
+            common += balance * (every - mine)
         common[:-1] *= scales.common[0]
         common[-1] *= scales.common[1]
         return cls(common, own, scales.switch)
@@ -93,6 +94,10 @@ class CrossWeights:
         self._own_totals = np.zeros_like(self._totals)
         add_totals(counts, self.own_share, self._totals, self._own_totals)
         return float(self._own_totals.sum())
+
+    def own_counts(self, counts: AnyArray) -> FloatArray:
+        """How many tokens of each cell are expected to be the collection's own words."""
+        return np.multiply(counts, self.own_share, dtype=np.float64)
 
     def mix(self, counts: AnyArray, *, balanced: bool = False) -> Float32Array:
         """A of the ``counts`` that were added up, collection × word × topic; valid until the next call."""

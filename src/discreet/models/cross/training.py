@@ -1,4 +1,4 @@
-"""A run of a cross-collection model by frozen sweeps: its engine, the weights of its sweeps and sampled counts."""
+"""A run of a cross-collection model: its engine, the weights of its sweeps and the counts that are sampled."""
 
 from __future__ import annotations
 
@@ -20,58 +20,62 @@ if TYPE_CHECKING:
 
 
 class Training:
-    """The state of one run."""
+    """The state of one run, by frozen sweeps. What another way of sweeping changes: `_begin`, `_sweep` and `_own`."""
 
     def __init__(
         self, model: CrossLDA, corpus: Corpus, of_document: IntArray, n_collections: int, priors: CrossPriors
     ) -> None:
-        self.priors = priors
-        self.alpha = broadcast_alpha(model.alpha, model.n_topics)
-        self.engine = open_sweeps(
-            product_corpus(corpus, of_document, n_collections),
-            model.n_topics,
-            Key.open(model.random_state),
-            n_threads=model.n_threads,
-        )
+        self.priors, self.alpha = priors, broadcast_alpha(model.alpha, model.n_topics)
+        product, key = product_corpus(corpus, of_document, n_collections), Key.open(model.random_state)
+        self.engine = open_sweeps(product, model.n_topics, key, n_threads=model.n_threads)
         self.engine.draw_first_topics()
         self.shape = (n_collections, corpus.n_words, model.n_topics)
-        self.weights = CrossWeights(self.shape, priors)
         self.balanced_until = model.n_sweeps // 2
         self.n_done = 0
-        self.samples = Samples(self.shape, model.n_sweeps, model.n_average, model.lag)
-        self._count()
+        self.plan_samples(model)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.weights = CrossWeights(self.shape, self.priors)
+        self.counts = self.engine.count().reshape(self.shape)
+        self.weights.count(self.counts)
 
     def sweep(self, number: int) -> Measures:
-        """Counts → weights → sweep → counts."""
-        engine = self.engine
-        weights = self.weights.mix(self.counts, balanced=number <= self.balanced_until)
-        one = np.ones(engine.n_topics)
-        engine.sweep(weights.reshape(-1, engine.n_topics), self.alpha, number, prior=0.0, scale=one)
-        own = self._count()
+        """A sweep, and a sample where one is planned."""
+        own = self._sweep(number)
         self.n_done = number
         if self.samples.wants(number):
-            self.samples.add(self.counts, self.weights.own_share)
-        return {"own_share": own / engine.n_tokens}
+            self.samples.add(*self._own())
+        return {"own_share": own / self.engine.n_tokens}
 
-    def _count(self) -> float:
-        self.counts = self.engine.count().reshape(self.shape)
+    def _sweep(self, number: int) -> float:
+        """Counts → weights → sweep → counts; how many tokens have x = 1."""
+        engine, one = self.engine, np.ones(self.engine.n_topics)
+        weights = self.weights.mix(self.counts, balanced=number <= self.balanced_until)
+        engine.sweep(weights.reshape(-1, engine.n_topics), self.alpha, number, prior=0.0, scale=one)
+        self.counts = engine.count().reshape(self.shape)
         return self.weights.count(self.counts)
+
+    def _own(self) -> tuple[AnyArray, FloatArray]:
+        """Counts of all tokens and of those with x = 1, collection × word × topic."""
+        return self.counts, self.weights.own_counts(self.counts)
+
+    def averaged(self) -> CrossTables:
+        """Tables of the mean counts; of the last ones, where a callback ended the run before the first sample."""
+        if not self.samples.n:
+            self.samples.add(*self._own())
+        return self.samples.tables(self.priors)
+
+    # --- going on ---------------------------------------------------------------------------------------------------
+
+    def plan_samples(self, model: CrossLDA) -> None:
+        """At the end of the sweeps to come."""
+        self.samples = Samples(self.shape, self.n_done + model.n_sweeps, model.n_average, model.lag)
 
     def holds(self, model: CrossLDA, corpus: Corpus, of_document: IntArray) -> bool:
         """Is this the run of so many topics over these documents?"""
         same_shape = self.shape[1:] == (corpus.n_words, model.n_topics)
         return same_shape and self.engine.holds(product_corpus(corpus, of_document, self.shape[0]))
-
-    def go_on(self, model: CrossLDA) -> None:
-        """With more sweeps, and samples at their end."""
-        self.engine.use_threads(model.n_threads)
-        self.samples = Samples(self.shape, self.n_done + model.n_sweeps, model.n_average, model.lag)
-
-    def averaged(self) -> CrossTables:
-        """Tables of the mean counts; of the last ones, where a callback ended the run before the first sample."""
-        if not self.samples.n:
-            self.samples.add(self.counts, self.weights.own_share)
-        return self.samples.tables(self.priors)
 
 
 class Samples:
@@ -85,14 +89,12 @@ class Samples:
         before_end = self.last_sweep - number
         return before_end % self.lag == 0 and before_end // self.lag < self.n_average
 
-    def add(self, counts: AnyArray, own_share: AnyArray) -> None:
-        """Counts, and which share of each cell is the collection's own."""
+    def add(self, counts: AnyArray, own_counts: FloatArray) -> None:
+        """Both collection × word × topic."""
         if not self.n:
-            self._counts: IntArray = np.zeros(self.shape, np.int64)
-            self._own_counts: FloatArray = np.zeros(self.shape)
-        for c in range(self.shape[0]):  # one by one: temporaries are smaller
-            self._counts[c] += counts[c]
-            self._own_counts[c] += counts[c] * own_share[c].astype(np.float64)
+            self._counts, self._own_counts = np.zeros(self.shape), np.zeros(self.shape)
+        self._counts += counts
+        self._own_counts += own_counts
         self.n += 1
 
     def tables(self, priors: CrossPriors) -> CrossTables:
