@@ -82,15 +82,35 @@ class SweepEngine(Protocol):
     def draw_first_topics(self) -> None:
         """Uniform topics that read no word."""
 
-    def sweep(self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray) -> None:
+    def sweep(
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
+    ) -> None:
         """Draw every topic anew from p(k) ∝ φ̃[w, k] · (n[d, k] + alpha[k]), φ̃ = (statistic + prior) · scale[k].
 
         ``statistic`` is word × topic: all that a document learns of the others. φ̃ is rounded once, to float32. n[d, ·]
         counts the topics of the document's other tokens. No ``number`` twice under one key.
+
+        ``alpha_rest`` makes the prior of a document's topics Beta-Liouville, which needs two topics or more: with Λ the
+        sum of all alphas but the last, and m that of all n[d, k] but the last, the last topic's factor is
+        (n[d, k] + alpha[k]) · (Λ + m) / (alpha_rest + m). Without it, or where it is Λ, the prior is Dirichlet(alpha).
         """
 
     def sweep_exact(
-        self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
     ) -> None:
         """As :meth:`sweep`, by draws that a guarantee can rest on: how far they are from the ideal ones is proved."""
 
