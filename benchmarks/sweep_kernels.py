@@ -50,7 +50,7 @@ def calls(n_topics: int, mean_length: int) -> tuple[int, dict[str, Callable[[], 
     twice = 2 * corpus.offsets
     twice.setflags(write=False)
     scratch = dense_scratch(n_topics), exact_scratch(n_topics), sparse_scratch(n_topics, n_topics)
-    tables = (numbers, topics, 0, corpus.n_documents, weights, alpha)
+    tables = (numbers, topics, 0, corpus.n_documents, weights, alpha, None)
 
     def dense() -> None:
         topics[:] = start

@@ -57,6 +57,7 @@ PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 2, **ONE}
 ESTIMATORS = {
     "LDA": RoundedLDA(2, n_sweeps=3, **ONE),
     "CrossLDA": RoundedCrossLDA(2, n_sweeps=3, n_average=1, **ONE),
+    "CrossLDA as published": RoundedCrossLDA(2, n_sweeps=3, n_average=1, as_published=True, **ONE),
     "PrivateLDA": RoundedPrivateLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA": RoundedSubsampledLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),
@@ -95,7 +96,7 @@ def test_every_model_of_the_catalogue_is_here():
         if model.sound is not None:
             wanted.add((model.name, False, "epsilon" in model.sound.needs))
         if model.as_published is not None:
-            wanted.add((model.name, True, True))
+            wanted.add((model.name, True, model.as_published.private))
         if model.without_epsilon is not None:
             wanted.add((model.name, False, False))
     assert wanted <= found

@@ -58,6 +58,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "lda, seeded words": lambda: LDA(3, n_sweeps=8, word_prior={0: {"w1": 5.0}}, **SEED).fit(named()),
     "lda, learnt priors": lambda: LDA(3, n_sweeps=40, learn_alpha=True, learn_beta=True, **SEED).fit(corpus()),
     "cross-lda": lambda: CrossLDA(3, n_sweeps=40, n_average=3, **SEED).fit(corpus(), collections=USERS % 3),
+    "cross-lda, as published": lambda: CrossLDA(3, n_sweeps=20, n_average=3, lag=2, as_published=True, **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
     "private": lambda: PrivateLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),
     "private, users": lambda: PrivateLDA(3, epsilon=20.0, n_rounds=12, max_tokens=100, **SEED).fit(
         corpus(), groups=USERS

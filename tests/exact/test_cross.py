@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 from scipy.stats import chi2, ncx2
 
@@ -18,7 +18,9 @@ from discreet.engines import open_sweeps
 from discreet.engines.threads import documents
 from discreet.engines.threads.documents import evidences
 from discreet.kernels.measures.evidence import left_to_right
-from discreet.models.cross.tables import CrossPriors, CrossTables
+from discreet.kernels.sums.collections import add_totals, mix_words
+from discreet.models.beta_liouville import BetaLiouville
+from discreet.models.cross.tables import CrossPriors, CrossTables, CrossWeights
 from discreet.release.collections import MixedTopics
 from tests.support.enumeration import ALPHA_ERROR, corpus_of, pearson
 
@@ -111,6 +113,62 @@ def test_tables_are_posterior_means():
             mine = [own[c, w, k] for w in range(V)]
             assert_allclose(tables.own[c, :, k], [(n + 0.2) / (sum(mine) + 3 * 0.2) for n in mine])
             assert_allclose(tables.switch[c, k], (sum(mine) + 0.5) / (counts[c, :, k].sum() + 1.5 + 0.5))
+
+
+LIOUVILLE = CrossPriors(
+    np.array([0.3, 0.5, 0.2]), np.array([0.1, 0.2, 0.4]), 1.5, 0.5, beta_rest=0.15, beta_collection_rest=2.5
+)
+
+
+def test_beta_liouville_tables_are_posterior_means():
+    """The last word of the vocabulary is the last entry of both priors."""
+    counts, own = some_counts()
+    tables = CrossTables.of(counts, own, LIOUVILLE)
+    common, mine = BetaLiouville(np.array([0.3, 0.5]), 0.15, 0.2), BetaLiouville(np.array([0.1, 0.2]), 2.5, 0.4)
+    assert_allclose(tables.common.T, common.posterior_mean((counts - own).sum(axis=0).T), rtol=1e-12)
+    assert_allclose(tables.own.transpose(0, 2, 1), mine.posterior_mean(own.transpose(0, 2, 1)), rtol=1e-12)
+    assert_allclose(tables.switch, CrossTables.of(counts, own, PRIORS).switch)
+    summed = LIOUVILLE._replace(beta_rest=0.8, beta_collection_rest=0.3)  # the sums: Dirichlet
+    dirichlet = LIOUVILLE._replace(beta_rest=None, beta_collection_rest=None)
+    for found, expected in zip(*(CrossTables.of(counts, own, priors) for priors in (summed, dirichlet)), strict=True):
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("priors", [PRIORS, LIOUVILLE], ids=["Dirichlet", "Beta-Liouville"])
+def test_the_weights_of_a_run_are_the_mixed_tables(priors, balanced):
+    """Three sweeps on: B is kept, and everything is float32."""
+    weights, share = CrossWeights((C, V, K), priors), np.zeros((C, V, K))
+    for seed in range(3):
+        counts = some_counts(seed)[0].astype(np.int32)
+        assert weights.count(counts) == pytest.approx((counts * share).sum(), rel=1e-6)
+        found = weights.mix(counts, balanced=balanced)
+        mixed, share = CrossTables.of(counts, counts * share, priors, balanced=balanced).mixed()
+        assert_allclose(found, mixed, rtol=3e-6)
+        assert_allclose(weights.own_share, share, rtol=3e-6)
+        assert found.dtype == weights.own_share.dtype == np.float32
+        assert weights.own_share.max() <= 1
+
+
+@pytest.mark.parametrize("n_topics", [1, 5, 20])
+def test_compiled_tables_equal_their_python_bodies(n_topics):
+    """Also where a topic has a weight of zero, as far as float32 can tell."""
+    rng = np.random.default_rng(n_topics)
+    shape = (3, 4, n_topics)
+    counts = rng.integers(0, 5, shape).astype(np.int32)
+    share, prior = rng.random(shape).astype(np.float32), rng.random((2, 4)).astype(np.float32)
+    scales = rng.random((3, 3, n_topics)).astype(np.float32)
+    scales[:, 0, 0] = 0.0
+    both = []
+    for add, mix in ((add_totals, mix_words), (add_totals.py_func, mix_words.py_func)):
+        totals, new, weights = np.zeros((2, 3, n_topics)), share.copy(), np.zeros(shape, np.float32)
+        add(counts, share, *totals)
+        mix(counts, 1, 4, *prior, *scales, np.empty(n_topics, np.float32), new, weights)
+        both.append((totals, new, weights))
+    for compiled, plain in zip(*both, strict=True):
+        assert_array_equal(compiled, plain)
+    assert_array_equal(both[0][1][:, 0], share[:, 0])  # a word outside the range
+    assert (both[0][1][0, 1:, 0] == 0).all()
 
 
 def test_balanced_tables_do_not_depend_on_the_size_of_a_collection():

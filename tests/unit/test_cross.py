@@ -15,8 +15,9 @@ from sklearn.preprocessing import FunctionTransformer
 from discreet import Corpus, CrossLDA, InputError, Release, fit_text
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.matching import match_topics
-from discreet.models.cross.model import _Training
+from discreet.models.cross.published import PublishedTraining
 from discreet.models.cross.tables import CrossPriors, CrossTables
+from discreet.models.cross.training import Training
 
 N, V, K = 600, 60, 3
 NAMES = np.array(["east", "west"])[np.arange(N) % 2]
@@ -114,14 +115,14 @@ def test_perplexity_is_that_of_each_collection_under_its_own_topics(different):
 
 
 def test_averages_are_of_so_many_sweeps_at_a_lag(monkeypatch):
-    counts, seen, sweep = planted(0.4)[0][:60], {}, _Training.sweep
+    counts, seen, sweep = planted(0.4)[0][:60], {}, Training.sweep
 
     def watched(training, number):
         measures = sweep(training, number)
-        seen[number] = training.counts.copy(), training.own_counts.copy()
+        seen[number] = training.counts.copy(), training.counts * training.weights.own_share.astype(float)
         return measures
 
-    monkeypatch.setattr(_Training, "sweep", watched)
+    monkeypatch.setattr(Training, "sweep", watched)
     model = CrossLDA(K, n_sweeps=7, n_average=3, lag=2).fit(counts, collections=NAMES[:60])
     means = (np.mean([seen[n][i] for n in (3, 5, 7)], axis=0) for i in range(2))
     tables = CrossTables.of(*means, CrossPriors(0.01, 0.01, 1.0, 1.0))
@@ -140,6 +141,67 @@ def test_threads_do_not_change_it():
     for name in ("components_", "collection_components_", "switch_"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert_array_equal(one.predict_proba(counts[:9]), two.predict_proba(counts[:9]))
+
+
+def test_warm_start_goes_on_where_it_stopped():
+    counts, options = planted(0.4)[0], {"n_average": 2, "lag": 3, "random_state": 3, "warm_start": True}
+    model = CrossLDA(K, n_sweeps=20, **options).fit(counts, collections=NAMES)
+    half = model.history_["own_share"]
+    model.set_params(n_threads=1, n_sweeps=12).fit(counts, collections=NAMES)
+    assert model.n_sweeps_ == len(model.history_["own_share"]) == 32
+    assert model.history_["own_share"][:20] == half
+    seen = []
+    once = CrossLDA(K, n_sweeps=20, **options).fit(counts, collections=NAMES)
+    once.set_params(n_sweeps=4, callbacks=[seen.append])
+    for _ in range(3):
+        once.fit(counts, collections=NAMES)
+    assert len(seen) == 12
+    assert_array_equal(once.components_, model.components_)  # the same sweeps and samples: after 29 and 32
+    for documents, collections, n_topics in ((counts[::-1], NAMES, K), (counts, NAMES[::-1], K), (counts, NAMES, 2)):
+        with pytest.raises(InputError, match="warm_start continues with the same documents, the same collections"):
+            model.set_params(n_topics=n_topics).fit(documents, collections=collections)
+    assert not hasattr(pickle.loads(pickle.dumps(once)), "_training")
+    anew = once.set_params(warm_start=False, n_sweeps=20, callbacks=None).fit(counts, collections=NAMES)
+    assert anew.n_sweeps_ == 20
+    assert anew.history_["own_share"] == half
+
+
+def test_the_published_sampler_finds_planted_topics_too(monkeypatch):
+    """In more sweeps: x moves slowly, one token at a time. After 150, σ of some topics is still 0.6 away."""
+    starts, sweep = [], PublishedTraining._sweep
+
+    def watched(training, number):
+        starts.append(training.own_totals.sum() + training.coins.sum())
+        return sweep(training, number)
+
+    monkeypatch.setattr(PublishedTraining, "_sweep", watched)
+    counts, common, own, _ = planted(0.4)
+    model = CrossLDA(**{**SETTINGS, "n_sweeps": 600}, as_published=True).fit(counts, collections=NAMES)
+    assert starts[0] == 0
+    assert starts[2] > 0
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < 0.3
+    assert distance(model.collection_components_[:, order], own).max() < 0.4
+    assert model.release().parameters["as_published"] is True
+    assert model.guarantee_.basis == "none"
+
+
+def test_the_published_sampler_keeps_its_counts():
+    counts = planted(0.4)[0][:80]
+    model = CrossLDA(K, n_sweeps=3, n_average=1, random_state=2, as_published=True, warm_start=True)
+    model.fit(counts, collections=NAMES[:80]).fit(counts, collections=NAMES[:80])
+    run = model._training
+    assert model.n_sweeps_ == 6
+    cells = np.zeros((2, 2, V, K))
+    np.add.at(cells, (run.coins.astype(int), run.words // V, run.words % V, run.topics), 1.0)
+    assert_array_equal(run.common, cells[0].sum(axis=0))
+    assert_array_equal(run.own, cells[1])
+    assert_array_equal(run.totals, cells.sum(axis=(0, 2)))
+    tables = CrossTables.of(cells.sum(axis=0), cells[1], run.priors)
+    assert_allclose(model.components_, tables.common.T)
+    assert_allclose(model.switch_, tables.switch.T)
+    with pytest.raises(InputError, match="the same as_published"):
+        model.set_params(as_published=False).fit(counts, collections=NAMES[:80])
 
 
 def test_labels_come_with_the_corpus_or_beside_it(different):

@@ -83,7 +83,9 @@ def fit(
     ] = None,
     as_published: Annotated[
         bool,
-        typer.Option("--as-published", help="hybrid, laplace, spectral, subsampled: the paper's form; claimed."),
+        typer.Option(
+            "--as-published", help="cross-…, hybrid, laplace, spectral, subsampled: the paper's form; claimed."
+        ),
     ] = False,
     epsilon_inherent: Annotated[
         float | None,

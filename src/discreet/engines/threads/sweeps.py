@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import alpha_statistics, count_topics, padded, sampling_weights
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.exact import exact_scratch, sweep_exact
+from discreet.kernels.sweeps.last_topic import LastTopic
 from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_documents
 from discreet.kernels.sweeps.slots import aligned
 from discreet.kernels.sweeps.sparse import smooth_sums, sparse_scratch, sweep_sparse
@@ -85,7 +87,7 @@ class ThreadSweeps:
         ends = np.cumsum([0] + [len(range(block, self.n_documents, BLOCKS)) for block in range(BLOCKS)])
         self._cuts = ends[np.round(BLOCKS * shares(self.n_threads)).astype(int)]
         if self.sparse:
-            most = padded(min(self.n_topics, int(np.diff(self.offsets).max(initial=1))))
+            most = padded(min(self.n_topics, 1 + int(np.diff(self.offsets).max(initial=1))))
             self._scratch = [sparse_scratch(self._width, most) for _ in range(self.n_threads)]
             self._smooth = np.empty(self.n_words * self._width // LANES, np.float32)
         else:
@@ -114,16 +116,23 @@ class ThreadSweeps:
     def tokens(self) -> Tokens:
         return Tokens(self.words, self.offsets, self.topics)
 
-    def sweep(self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray) -> None:
-        self._sweep(self._fill_weights(statistic, prior, scale), self._row(alpha), number)
-
-    def _sweep(self, weights: Float32Array, alpha32: Float32Array, number: int) -> None:
+    def sweep(
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
+    ) -> None:
+        weights, (alpha32, last_topic) = self._fill_weights(statistic, prior, scale), self._rows(alpha, alpha_rest)
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
         documents = (self.words, self.offsets, self._numbers, self.topics)
-        tables: tuple[Float32Array | int, ...] = (alpha32, 1)  # one visit
+        tables: tuple[Any, ...] = (alpha32, last_topic, 1)  # one visit
         if self.sparse:
             self._each_share_of_words(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth))
-            tables = (alpha32, self._smooth)
+            tables = (alpha32, last_topic, self._smooth)
         kernel: Callable[..., None] = sweep_sparse if self.sparse else sweep_dense
         copied: set[int] = set()
 
@@ -176,11 +185,15 @@ class ThreadSweeps:
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
-    def _row(self, values: FloatArray) -> Float32Array:
-        """One float32 per topic, zero beyond the last."""
+    def _rows(self, alpha: FloatArray, alpha_rest: float | None) -> tuple[Float32Array, LastTopic | None]:
+        """The document prior as sweeps read it: one float32 per topic, zero beyond the last."""
         padded_row = aligned(self._width, np.float32)
-        padded_row[: self.n_topics] = values
-        return padded_row
+        padded_row[: self.n_topics] = alpha
+        if alpha_rest is None:
+            return padded_row, None
+        last_topic = LastTopic.of(alpha, alpha_rest)
+        padded_row[last_topic.topic] = last_topic.least * last_topic.beta
+        return padded_row, last_topic
 
     def _fill_weights(self, statistic: AnyArray, prior: Table, scale: FloatArray) -> Float32Array:
         """(statistic + prior) · scale as sweeps read it: flat, word × width, zero beyond the last topic."""
@@ -211,9 +224,16 @@ class ThreadSweeps:
         return numerators.sum(axis=0), float(denominators.sum())
 
     def sweep_exact(
-        self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
     ) -> None:
-        weights, alpha32 = self._fill_weights(statistic, prior, scale), self._row(alpha)
+        weights, (alpha32, last_topic) = self._fill_weights(statistic, prior, scale), self._rows(alpha, alpha_rest)
         draw_offsets = 2 * self.offsets
         draw_offsets.setflags(write=False)
         stream = (self.n_topics, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number))
@@ -222,7 +242,7 @@ class ThreadSweeps:
 
         def draw(thread: int, piece: int) -> None:
             first, last = self._cuts[piece], self._cuts[piece + 1]
-            sweep_exact(*documents, first, last, weights, alpha32, *stream, *scratch[thread])
+            sweep_exact(*documents, first, last, weights, alpha32, last_topic, *stream, *scratch[thread])
 
         self._draw_and_count(draw)
 
