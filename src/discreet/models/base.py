@@ -228,14 +228,19 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
     """One number for each topic, within `bounds.PRIOR`."""
-    given = numbers(alpha, "alpha")
-    wanted = f"alpha must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n_topics} topics"
-    if given.shape not in ((), (n_topics,)):
+    return broadcast_prior(alpha, n_topics, "alpha", "topics")
+
+
+def broadcast_prior(prior: Any, n: int, name: str, of: str) -> FloatArray:
+    """One number for each of ``n`` topics or words, within `bounds.PRIOR`."""
+    given = numbers(prior, name)
+    wanted = f"{name} must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n} {of}"
+    if given.shape not in ((), (n,)):
         raise InputError(f"{wanted}; found shape {given.shape}.")
     bad = ~((given >= LEAST_PRIOR) & (given <= MOST_PRIOR))
     if bad.any():
         raise InputError(f"{wanted}; found {given[bad].flat[0]}.")
-    return np.array(np.broadcast_to(given, n_topics))
+    return np.array(np.broadcast_to(given, n))
 
 
 def numbers(values: Any, name: str) -> FloatArray:
