@@ -235,7 +235,7 @@ def test_evidence_of_few_particles_is_unbiased():
     uniform = np.random.default_rng(1).random((repeats, document.n_tokens, 4))
     found = np.empty((repeats, 1, C))
     for i in range(repeats):
-        left_to_right(word_topics, document.words, document.offsets, 0, 1, ALPHA, uniform[i], found[i])
+        left_to_right(word_topics, document.words, document.offsets, 0, 1, ALPHA, 0.0, uniform[i], found[i])
     estimates = np.exp(found[:, 0])
     expected = [enumerated(document.words, c, *model) for c in range(C)]
     error = estimates.std(axis=0) / np.sqrt(repeats)

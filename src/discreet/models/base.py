@@ -41,6 +41,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     """Whether callbacks may see the run itself: only where nothing is promised."""
     components_: FloatArray
     alpha_: FloatArray
+    alpha_rest_: float | None = None
+    """Of a Beta-Liouville prior of a document's topics."""
     beta_: float
     guarantee_ = GuaranteeOfFit()
     history_: dict[str, list[float]]
@@ -143,7 +145,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         They describe the documents given: if those are private, the result is for their curator.
         """
         check_is_fitted(self)
-        return mixtures(self.components_, self.alpha_, self._read(X, reset=False), self.n_threads)
+        corpus = self._read(X, reset=False)
+        return mixtures(self.components_, self.alpha_, corpus, self.n_threads, alpha_rest=self.alpha_rest_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
@@ -155,7 +158,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         check_is_fitted(self)
         corpus = self._read(X, reset=False)
-        return completion_perplexity(self.components_, corpus, alpha=self.alpha_, n_threads=self.n_threads)
+        prior: dict[str, Any] = {"alpha": self.alpha_, "alpha_rest": self.alpha_rest_}
+        return completion_perplexity(self.components_, corpus, **prior, n_threads=self.n_threads)
 
     def top_words(self, n: int = 10) -> list[list[str]]:
         """The most probable words of each topic."""
@@ -180,6 +184,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             topics=self.components_,
             vocabulary=words,
             alpha=self.alpha_,
+            alpha_rest=self.alpha_rest_,
             beta=self.beta_,
             method=self.method,
             parameters=self._planned_parameters(),
