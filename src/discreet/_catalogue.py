@@ -141,6 +141,15 @@ MODELS = (
         as_published=Form(takes=("sweeps", "beta"), private=False),
         collections=True,
     ),
+    Model(
+        "CrossLBLA",
+        "discreet.models.cross.lbla",
+        "cross-lbla",
+        unit="none",
+        sound=Form(takes=("sweeps", "beta"), private=False),
+        as_published=Form(takes=("sweeps", "beta"), private=False),
+        collections=True,
+    ),
 )
 
 METHODS = {model.method: model for model in MODELS}

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, CrossLDA, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet import (
+    LDA,
+    CrossLBLA,
+    CrossLDA,
+    HybridLDA,
+    LaplaceLDA,
+    PrivateLDA,
+    SpectralLDA,
+    SubsampledLDA,
+    VariationalLDA,
+)
 from discreet._catalogue import MODELS
 from tests.support.rounded import Rounded
 
@@ -23,6 +33,10 @@ class RoundedCrossLDA(Rounded, CrossLDA):
     def _read(self, X, *, reset, **options):
         corpus = super()._read(X, reset=reset, **options)
         return replace(corpus, collections=corpus.lengths % 4)
+
+
+class RoundedCrossLBLA(RoundedCrossLDA, CrossLBLA):
+    pass
 
 
 class RoundedPrivateLDA(Rounded, PrivateLDA):
@@ -58,6 +72,8 @@ ESTIMATORS = {
     "LDA": RoundedLDA(2, n_sweeps=3, **ONE),
     "CrossLDA": RoundedCrossLDA(2, n_sweeps=3, n_average=1, **ONE),
     "CrossLDA as published": RoundedCrossLDA(2, n_sweeps=3, n_average=1, as_published=True, **ONE),
+    "CrossLBLA": RoundedCrossLBLA(2, n_sweeps=3, n_average=1, alpha_rest=0.5, beta_rest=0.5, **ONE),
+    "CrossLBLA as published": RoundedCrossLBLA(2, n_sweeps=3, n_average=1, alpha_rest=0.5, as_published=True, **ONE),
     "PrivateLDA": RoundedPrivateLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA": RoundedSubsampledLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),

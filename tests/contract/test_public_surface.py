@@ -14,6 +14,7 @@ PUBLIC = {
     "BudgetExceeded",
     "BudgetFile",
     "Corpus",
+    "CrossLBLA",
     "CrossLDA",
     "DataNotFound",
     "DiscreetError",

@@ -21,6 +21,7 @@ import pytest
 
 from discreet import (
     LDA,
+    CrossLBLA,
     CrossLDA,
     HybridLDA,
     LaplaceLDA,
@@ -59,6 +60,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "lda, learnt priors": lambda: LDA(3, n_sweeps=40, learn_alpha=True, learn_beta=True, **SEED).fit(corpus()),
     "cross-lda": lambda: CrossLDA(3, n_sweeps=40, n_average=3, **SEED).fit(corpus(), collections=USERS % 3),
     "cross-lda, as published": lambda: CrossLDA(3, n_sweeps=20, n_average=3, lag=2, as_published=True, **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
+    "cross-lbla": lambda: CrossLBLA.public_code_settings(3, 50, n_sweeps=40, as_published=False, **SEED).fit(
         corpus(), collections=USERS % 3
     ),
     "private": lambda: PrivateLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),

@@ -27,6 +27,9 @@ from tests.support.enumeration import ALPHA_ERROR, corpus_of, pearson
 K, V, C = 2, 3, 2
 ALPHA = np.array([0.4, 0.7])
 PRIORS = CrossPriors(beta=0.3, beta_collection=0.2, gamma0=1.5, gamma1=0.5)
+LIOUVILLE = CrossPriors(
+    np.array([0.3, 0.5, 0.2]), np.array([0.1, 0.2, 0.4]), 1.5, 0.5, beta_rest=0.15, beta_collection_rest=2.5
+)
 
 
 def some_counts(seed=3):
@@ -35,16 +38,17 @@ def some_counts(seed=3):
     return counts, counts * rng.random((C, V, K))
 
 
-def joint_law(words, c, start, tables, alpha=ALPHA):
+def joint_law(words, c, start, tables, alpha_rest=None):
     """Chance of each outcome (z, x) of a sweep over one document, token by token, as the model is written: a topic from
     the document, a coin from ψ, a word from φ or σ. Shape (K,) * length + (2,) * length."""
+    document = BetaLiouville(ALPHA[:-1], ALPHA[:-1].sum() if alpha_rest is None else alpha_rest, ALPHA[-1])
     n = len(words)
     chances = np.zeros((K,) * n + (2,) * n)
     for outcome in product(range(K), repeat=n):
         for coins in product(range(2), repeat=n):
             topics, chance = list(start), 1.0
             for i, word in enumerate(words):
-                others = np.bincount(topics[:i] + topics[i + 1 :], minlength=K) + alpha
+                others = document.posterior_mean(np.bincount(topics[:i] + topics[i + 1 :], minlength=K))
                 psi = tables.switch[c]
                 both = np.array([(1 - psi) * tables.common[word], psi * tables.own[c, word]]) * others
                 chance *= both[coins[i], outcome[i]] / both.sum()
@@ -53,14 +57,17 @@ def joint_law(words, c, start, tables, alpha=ALPHA):
     return chances
 
 
-def test_one_sweep_draws_by_the_law_of_the_model():
+@pytest.mark.parametrize(
+    ("priors", "alpha_rest"), [("PRIORS", None), ("LIOUVILLE", 3.0)], ids=["CrossLDA", "CrossLBLA"]
+)
+def test_one_sweep_draws_by_the_law_of_the_model(priors, alpha_rest):
     """One sweep of the engine over thousands of copies of two documents with the same words, in two collections.
 
     Pearson's statistic: right code fails with probability 1e-6. Code that forgets the collection of a document, or the
-    switch (σ alone), is caught with probability above 0.999, computed below.
+    switch (σ alone), or has the other prior of topics, is caught with probability above 0.999, computed below.
     """
     copies, words = 30_000, [0, 1, 0]
-    tables = CrossTables.of(*some_counts(), PRIORS)
+    tables = CrossTables.of(*some_counts(), {"PRIORS": PRIORS, "LIOUVILLE": LIOUVILLE}[priors])
     weights, _ = tables.mixed()
     corpus = corpus_of(*[words] * (C * copies), n_words=V)
     engine = open_sweeps(product_corpus(corpus, np.arange(C * copies) % C, C), K, Key.from_seed(5))
@@ -68,20 +75,22 @@ def test_one_sweep_draws_by_the_law_of_the_model():
     slots = engine.tokens()
     drawn_from = slots.words.reshape(-1, 3).copy()  # the tokens of a document lie in a secret order
     before = slots.topics.reshape(-1, 3).astype(int)
-    engine.sweep(weights.reshape(-1, K), ALPHA, 1, prior=0.0, scale=np.ones(K))
+    engine.sweep(weights.reshape(-1, K), ALPHA, 1, prior=0.0, scale=np.ones(K), alpha_rest=alpha_rest)
     after = engine.tokens().topics.reshape(-1, 3).astype(int)
-    score, freedom, far = 0.0, 0, {"other collection": 0.0, "own words only": 0.0}
     only_own = tables._replace(switch=np.full((C, K), 1 - 1e-9))
+    score, freedom, far = 0.0, 0, dict.fromkeys(("other collection", "own words only", "other prior"), 0.0)
     for row in np.unique(np.c_[drawn_from, before], axis=0):
         here = (np.c_[drawn_from, before] == row).all(axis=1)
         n, c, slot = here.sum(), row[0] // V, row[:3] % V
-        p = joint_law(slot, c, row[3:], tables).sum(axis=(3, 4, 5)).ravel()
+        p = joint_law(slot, c, row[3:], tables, alpha_rest).sum(axis=(3, 4, 5)).ravel()
         assert_allclose(p.sum(), 1)
         seen = np.bincount(after[here] @ [4, 2, 1], minlength=8)
         score += pearson(seen, n * p)
         freedom += p.size - 1
-        for name, at, other in (("other collection", 1 - c, tables), ("own words only", c, only_own)):
-            wrong = joint_law(slot, at, row[3:], other).sum(axis=(3, 4, 5)).ravel()
+        other_rest = 3.0 if alpha_rest is None else None
+        others = ((1 - c, tables, alpha_rest), (c, only_own, alpha_rest), (c, tables, other_rest))
+        for name, (at, other, rest) in zip(far, others, strict=True):
+            wrong = joint_law(slot, at, row[3:], other, rest).sum(axis=(3, 4, 5)).ravel()
             far[name] += pearson(n * wrong, n * p)
     limit = chi2.isf(ALPHA_ERROR, freedom)
     assert score < limit
@@ -113,11 +122,6 @@ def test_tables_are_posterior_means():
             mine = [own[c, w, k] for w in range(V)]
             assert_allclose(tables.own[c, :, k], [(n + 0.2) / (sum(mine) + 3 * 0.2) for n in mine])
             assert_allclose(tables.switch[c, k], (sum(mine) + 0.5) / (counts[c, :, k].sum() + 1.5 + 0.5))
-
-
-LIOUVILLE = CrossPriors(
-    np.array([0.3, 0.5, 0.2]), np.array([0.1, 0.2, 0.4]), 1.5, 0.5, beta_rest=0.15, beta_collection_rest=2.5
-)
 
 
 def test_beta_liouville_tables_are_posterior_means():
@@ -231,7 +235,7 @@ def test_evidence_of_few_particles_is_unbiased():
     uniform = np.random.default_rng(1).random((repeats, document.n_tokens, 4))
     found = np.empty((repeats, 1, C))
     for i in range(repeats):
-        left_to_right(word_topics, document.words, document.offsets, 0, 1, ALPHA, uniform[i], found[i])
+        left_to_right(word_topics, document.words, document.offsets, 0, 1, ALPHA, 0.0, uniform[i], found[i])
     estimates = np.exp(found[:, 0])
     expected = [enumerated(document.words, c, *model) for c in range(C)]
     error = estimates.std(axis=0) / np.sqrt(repeats)

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from discreet import Corpus, CrossLDA, InputError, Release, fit_text
+from discreet import Corpus, CrossLBLA, CrossLDA, InputError, Release, fit_text
 from discreet.evaluation import completion_perplexity
 from discreet.evaluation.matching import match_topics
 from discreet.models.cross.published import PublishedTraining
@@ -202,6 +202,74 @@ def test_the_published_sampler_keeps_its_counts():
     assert_allclose(model.switch_, tables.switch.T)
     with pytest.raises(InputError, match="the same as_published"):
         model.set_params(as_published=False).fit(counts, collections=NAMES[:80])
+
+
+# --- Beta-Liouville priors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_without_rests_cross_lbla_is_cross_lda(as_published):
+    counts = planted(0.4)[0][:200]
+    same = {"n_topics": K, "n_sweeps": 20, "n_average": 3, "lag": 2, "random_state": 5, "as_published": as_published}
+    plain, liouville = (kind(**same).fit(counts, collections=NAMES[:200]) for kind in (CrossLDA, CrossLBLA))
+    for name in ("components_", "collection_components_", "switch_"):
+        assert_array_equal(getattr(plain, name), getattr(liouville, name))
+    rests = {"alpha_rest": 0.1 * (K - 1), "beta_rest": 0.01 * (V - 1), "beta_collection_rest": 0.01 * (V - 1)}
+    summed = CrossLBLA(**same, **rests).fit(counts, collections=NAMES[:200])  # the same prior, by its other formula
+    assert_allclose(summed.components_, plain.components_, rtol=1e-5)
+    for other in ({"alpha_rest": 5.0}, {"beta_rest": 50.0}, {"beta_collection_rest": 50.0}):
+        changed = CrossLBLA(**same, **other).fit(counts, collections=NAMES[:200])
+        assert not np.allclose(changed.components_, plain.components_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_cross_lbla_finds_planted_topics(as_published):
+    counts, common, own, _ = planted(0.4)
+    options = {**SETTINGS, "n_sweeps": 600 if as_published else 150, "as_published": as_published}
+    rests = {"alpha_rest": 2.0, "beta_rest": 5.0, "beta_collection_rest": 0.3}
+    model = CrossLBLA(**options, **rests).fit(counts, collections=NAMES)
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < (0.25 if as_published else 0.2)
+    assert distance(model.collection_components_[:, order], own).max() < (0.4 if as_published else 0.3)
+    assert_allclose(model.components_.sum(axis=1), 1)
+    assert model.alpha_rest_ == 2.0
+    assert model.release().method == "cross-lbla"
+    assert model.release().parameters["beta_rest"] == 5.0
+
+
+def test_settings_of_the_paper_and_of_the_public_code():
+    paper = CrossLDA.paper_settings(n_topics=20)
+    assert (paper.n_topics, paper.alpha, paper.beta, paper.beta_collection) == (20, 0.1, 0.01, 0.01)
+    assert (paper.gamma0, paper.gamma1, paper.n_sweeps, paper.n_average, paper.lag) == (1.0, 1.0, 600, 10, 10)
+    assert paper.as_published
+    code = CrossLBLA.public_code_settings(4, V, n_sweeps=3, as_published=False)
+    assert_allclose(code.alpha, [1 / 5, 2 / 5, 3 / 5, 0.1])
+    assert_allclose(code.beta, [1 / (V + 1)] * (V - 1) + [0.1])
+    assert_array_equal(code.beta_collection, code.beta)
+    assert (code.alpha_rest, code.beta_rest, code.beta_collection_rest, code.lag) == (0.1, 0.1, 0.1, 10)
+    model = code.fit(planted(0.4)[0], collections=NAMES)
+    assert model.alpha_rest_ == 0.1
+    assert model.beta_ == pytest.approx(code.beta.mean())
+    assert CrossLBLA.public_code_settings(2, 5).beta[0] == 0.1  # few words
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_topics": 1, "alpha_rest": 1.0}, "alpha_rest needs two topics"),
+        ({"beta": [0.1, 0.2]}, "beta must be a number .* or one for each of 60 words; found shape"),
+        ({"beta_collection": [0.0] * V}, "beta_collection must be a number .* found 0.0"),
+        ({"alpha_rest": 0.0}, "alpha_rest.*must be a float in the range"),
+    ],
+)
+def test_bad_priors_get_one_clear_line(changes, message):
+    with pytest.raises(InputError, match=message):
+        CrossLBLA(**{"n_topics": K, "n_sweeps": 2, **changes}).fit(planted(0.4)[0], collections=NAMES)
+
+
+def test_one_word_has_no_rest():
+    with pytest.raises(InputError, match="need two words or more"):
+        CrossLBLA(1, beta_rest=1.0).fit(np.ones((4, 1), int), collections=[0, 1, 0, 1])
 
 
 def test_labels_come_with_the_corpus_or_beside_it(different):

@@ -100,7 +100,7 @@ class SweepEngine(Protocol):
 
         ``alpha_rest`` makes the prior of a document's topics Beta-Liouville, which needs two topics or more: with Λ the
         sum of all alphas but the last, and m that of all n[d, k] but the last, the last topic's factor is
-        (n[d, k] + alpha[k]) · (Λ + m) / (alpha_rest + m). Without it, or where it is Λ, the prior is Dirichlet(alpha).
+        (n[d, k] + alpha[k]) · (Λ + m) / (alpha_rest + m). Without it, or if it equals Λ, the prior is Dirichlet(alpha).
         """
 
     def sweep_exact(

@@ -141,7 +141,7 @@ def sweep_dense(
     visited in between, and its topics are counted only once.
 
     ``weights`` is flat, one row of ``width`` per word, where width is a multiple of 16; weights and alpha beyond the
-    number of topics are zero. Under a Beta-Liouville prior, ``last_topic`` says how the last topic is drawn, and the
+    number of topics are zero. With a Beta-Liouville prior, ``last_topic`` says how the last topic is drawn, and the
     alpha of that topic is least · β; otherwise it is None. The last three arguments come from :func:`dense_scratch`.
     """
     width = alpha.shape[0]

@@ -13,7 +13,7 @@ from discreet._errors import InputError
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
-from discreet.models.base import TopicModel, check_sizes
+from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
 from discreet.models.cross.published import PublishedTraining
 from discreet.models.cross.tables import CrossPriors
@@ -136,6 +136,13 @@ class CrossLDA(Running, TopicModel):
     as_published: bool = False
     warm_start: bool = False
 
+    @classmethod
+    def paper_settings(cls, **changes: Any) -> Self:
+        """Luo et al. 2023 as they ran it: their sampler, α = 0.1, β = δ = 0.01, γ0 = γ1 = 1, 500 sweeps of burn-in and
+        then ten samples at lag ten. ``changes`` are parameters like any other; the paper tries several ``n_topics``."""
+        priors = {"alpha": 0.1, "beta": 0.01, "beta_collection": 0.01, "gamma0": 1.0, "gamma1": 1.0}
+        return cls(**{"as_published": True, **priors, "n_sweeps": 600, "n_average": 10, "lag": 10, **changes})
+
     def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
         """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is
         ignored."""
@@ -143,7 +150,8 @@ class CrossLDA(Running, TopicModel):
         corpus = self._read(X, reset=not (self.warm_start and hasattr(self, "_training")))
         check_sizes(corpus, self.n_topics)
         labels, of_document = np.unique(collection_labels(corpus, collections), return_inverse=True)
-        training = self._continued(corpus, labels, of_document) or self._started(corpus, labels, of_document)
+        run = PublishedTraining if self.as_published else Training
+        training = self._continued(corpus, labels, of_document) or run(self, corpus, of_document, len(labels))
         before = training.n_done
         history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, timed=True)
         if not self.warm_start:
@@ -154,7 +162,8 @@ class CrossLDA(Running, TopicModel):
         self.switch_ = np.ascontiguousarray(switch.T)
         self.collections_ = labels
         self.collection_shares_ = np.bincount(of_document) / corpus.n_documents
-        self.alpha_, self.beta_ = training.alpha, float(np.mean(self.beta))
+        self.alpha_, self.alpha_rest_ = training.alpha, training.alpha_rest
+        self.beta_ = float(np.mean(training.priors.beta))
         self.history_ = {n: [*self.history_.get(n, []), *v] for n, v in history.items()} if before else history
         self.n_sweeps_ = training.n_done
         self.guarantee_ = Guarantee.none(EXACT_COUNTS, *((SEEDED,) if training.engine.key.seeded else ()))
@@ -164,10 +173,12 @@ class CrossLDA(Running, TopicModel):
             self.__dict__.pop("_training", None)
         return self
 
-    def _started(self, corpus: Corpus, labels: AnyArray, of_document: IntArray) -> Training:
-        priors = CrossPriors(self.beta, self.beta_collection, self.gamma0, self.gamma1)
-        run = PublishedTraining if self.as_published else Training
-        return run(self, corpus, of_document, len(labels), priors)
+    def _document_prior(self) -> tuple[FloatArray, float | None]:
+        """Prior weight of each topic, and of all but the last together, where that is not their sum."""
+        return broadcast_alpha(self.alpha, self.n_topics), None
+
+    def _word_priors(self, n_words: int) -> CrossPriors:
+        return CrossPriors(self.beta, self.beta_collection, self.gamma0, self.gamma1)
 
     def _continued(self, corpus: Corpus, labels: AnyArray, of_document: IntArray) -> Training | None:
         training: Training | None = getattr(self, "_training", None) if self.warm_start else None

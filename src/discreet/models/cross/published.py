@@ -31,7 +31,7 @@ class PublishedTraining(Training):
         self.doc_topic: FloatArray = by_document.reshape(n_documents, n_topics).astype(np.float64)
         priors = self.priors
         beta, own_beta = (np.array(np.broadcast_to(p, n_words), float) for p in (priors.beta, priors.beta_collection))
-        each = ((self.alpha, None), (beta, priors.beta_rest), (own_beta, priors.beta_collection_rest))
+        each = ((self.alpha, self.alpha_rest), (beta, priors.beta_rest), (own_beta, priors.beta_collection_rest))
         inner = [float(prior[:-1].sum()) for prior, _ in each]
         rests = np.array([[a if rest is None else rest, a] for (_, rest), a in zip(each, inner, strict=True)])
         self._priors = (self.alpha, beta, own_beta, rests, np.array([priors.gamma0, priors.gamma1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.collections import product_corpus
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
-from discreet.models.base import broadcast_alpha
 from discreet.models.cross.tables import CrossPriors, CrossTables, CrossWeights
 from discreet.training.loop import Measures
 
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
 class Training:
     """The state of one run, by frozen sweeps. What another way of sweeping changes: `_begin`, `_sweep` and `_own`."""
 
-    def __init__(
-        self, model: CrossLDA, corpus: Corpus, of_document: IntArray, n_collections: int, priors: CrossPriors
-    ) -> None:
-        self.priors, self.alpha = priors, broadcast_alpha(model.alpha, model.n_topics)
+    def __init__(self, model: CrossLDA, corpus: Corpus, of_document: IntArray, n_collections: int) -> None:
+        self.alpha, self.alpha_rest = model._document_prior()
+        self.priors = model._word_priors(corpus.n_words)
         product, key = product_corpus(corpus, of_document, n_collections), Key.open(model.random_state)
         self.engine = open_sweeps(product, model.n_topics, key, n_threads=model.n_threads)
         self.engine.draw_first_topics()
@@ -50,9 +48,10 @@ class Training:
 
     def _sweep(self, number: int) -> float:
         """Counts → weights → sweep → counts; how many tokens have x = 1."""
-        engine, one = self.engine, np.ones(self.engine.n_topics)
-        weights = self.weights.mix(self.counts, balanced=number <= self.balanced_until)
-        engine.sweep(weights.reshape(-1, engine.n_topics), self.alpha, number, prior=0.0, scale=one)
+        engine = self.engine
+        weights = self.weights.mix(self.counts, balanced=number <= self.balanced_until).reshape(-1, engine.n_topics)
+        as_it_is: dict[str, Any] = {"prior": 0.0, "scale": np.ones(engine.n_topics)}
+        engine.sweep(weights, self.alpha, number, **as_it_is, alpha_rest=self.alpha_rest)
         self.counts = engine.count().reshape(self.shape)
         return self.weights.count(self.counts)
 
