@@ -6,17 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet._errors import InputError
-from discreet._types import FloatArray
-from discreet.models.base import broadcast_prior
-from discreet.models.bounds import Alpha, Prior
 from discreet.models.cross.model import CrossLDA
-from discreet.models.cross.tables import CrossPriors
+from discreet.models.cross.priors import LiouvillePriors
 from discreet.models.estimator import estimator
 
 
 @estimator
-class CrossLBLA(CrossLDA):
+class CrossLBLA(LiouvillePriors, CrossLDA):
     """Cross-collection latent Beta-Liouville allocation (ccLBLA [1]_): :class:`~discreet.CrossLDA` with other priors.
 
     A Beta-Liouville vector is a Dirichlet vector whose last entry has a spread of its own: the others together have
@@ -80,12 +76,6 @@ class CrossLBLA(CrossLDA):
 
     method = "cross-lbla"
 
-    alpha_rest: Prior | None = None
-    beta: Alpha = 0.01
-    beta_rest: Prior | None = None
-    beta_collection: Alpha = 0.01
-    beta_collection_rest: Prior | None = None
-
     @classmethod
     def public_code_settings(cls, n_topics: int, n_words: int, **changes: Any) -> Self:
         """The priors of the code that the authors have put in public, the only values that were ever given: the paper
@@ -102,17 +92,3 @@ class CrossLBLA(CrossLDA):
         rests = dict.fromkeys(("alpha_rest", "beta_rest", "beta_collection_rest"), 0.1)
         setting = {"alpha": alpha, "beta": beta, "beta_collection": beta.copy(), **rests}
         return cls.paper_settings(n_topics=n_topics, **{**setting, **changes})
-
-    def _document_prior(self) -> tuple[FloatArray, float | None]:
-        if self.alpha_rest is not None and self.n_topics < 2:
-            raise InputError("alpha_rest needs two topics or more; found one. Leave it out.")
-        return super()._document_prior()[0], self.alpha_rest
-
-    def _word_priors(self, n_words: int) -> CrossPriors:
-        if n_words < 2 and (self.beta_rest is not None or self.beta_collection_rest is not None):
-            raise InputError(
-                "beta_rest and beta_collection_rest need two words or more; found n_features=1. Leave them out."
-            )
-        each = ((name, getattr(self, name)) for name in ("beta", "beta_collection"))
-        beta, own_beta = (broadcast_prior(prior, n_words, name, "words") for name, prior in each)
-        return CrossPriors(beta, own_beta, self.gamma0, self.gamma1, self.beta_rest, self.beta_collection_rest)
