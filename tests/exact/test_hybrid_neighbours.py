@@ -57,7 +57,7 @@ def faults(d: SweptRun, d1: SweptRun) -> set[str]:
     return found
 
 
-def compared(training: type = hybrid._Training, **options: Any) -> tuple[SweptRun, SweptRun, set[str]]:
+def compared(training: type = hybrid.Training, **options: Any) -> tuple[SweptRun, SweptRun, set[str]]:
     d, d1 = pair()
     one = fit(d, training=training, **options)
     two = fit(d1, one, training, **options)
@@ -71,7 +71,7 @@ def test_neighbours_differ_in_two_cells_and_in_one_draw():
     assert all((a != b).sum() == 2 for a, b in zip(one.exact, two.exact, strict=True))  # the comparison saw the word
 
 
-class ExactModel(hybrid._Training):
+class ExactModel(hybrid.Training):
     """T releases: the topics come from exact counts."""
 
     def topics(self):
@@ -79,13 +79,13 @@ class ExactModel(hybrid._Training):
         return counts / counts.sum(axis=1, keepdims=True)
 
 
-class NoClamp(hybrid._Training):
+class NoClamp(hybrid.Training):
     def __init__(self, *of):
         super().__init__(*of)
         self.clip = math.inf
 
 
-class ExactWeights(hybrid._Training):
+class ExactWeights(hybrid.Training):
     """A sweep under exact counts: noise for the observer only."""
 
     def _release(self):
@@ -93,10 +93,10 @@ class ExactWeights(hybrid._Training):
         return self.engine.count().astype(np.int64)
 
 
-OneNoise = opened_anew(hybrid._Training, "_release")
+OneNoise = opened_anew(hybrid.Training, "_release")
 
 
-class InWordOrder(hybrid._Training):
+class InWordOrder(hybrid.Training):
     def __init__(self, model, plan, engine, *others):
         for first, last in zip(engine.offsets[:-1], engine.offsets[1:], strict=True):
             engine.words[first:last].sort()
@@ -120,7 +120,7 @@ def test_broken_copies_are_caught(broken, fault):
 
 def test_noise_cannot_be_used_twice():
     """Without the recording, the release itself refuses the second time, before any noise is drawn."""
-    with patch.object(hybrid, "_Training", OneNoise), pytest.raises(Overdrawn, match="release 2"):
+    with patch.object(hybrid, "Training", OneNoise), pytest.raises(Overdrawn, match="release 2"):
         HybridLDA(2, epsilon_laplace=1.0, epsilon_inherent=1.0, n_sweeps=2, n_threads=1).fit(pair()[0])
 
 

@@ -29,12 +29,12 @@ class SweptRun(Run):
     slots: Any = None
 
 
-def fit(corpus: Corpus, history: SweptRun | None = None, training: type = hybrid._Training, **options: Any) -> SweptRun:
+def fit(corpus: Corpus, history: SweptRun | None = None, training: type = hybrid.Training, **options: Any) -> SweptRun:
     run = SweptRun()
 
-    def sweep(engine, table, alpha, number, *, prior, scale):
+    def sweep(engine, table, alpha, number, **options):
         run.offsets, run.slots = engine.offsets, engine.words.copy()
-        real_sweep(engine, table, alpha, number, prior=prior, scale=scale)
+        real_sweep(engine, table, alpha, number, **options)
         run.inputs.append((engine._weights.reshape(engine.n_words, -1)[:, :N_TOPICS].copy(),))  # rounded, as drawn from
         run.drawn.append(engine.topics.copy())
         if history is not None:
@@ -45,7 +45,7 @@ def fit(corpus: Corpus, history: SweptRun | None = None, training: type = hybrid
     chosen = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": N_SWEEPS, "n_threads": 1, "random_state": 5}
     with (
         recorded(run, None if history is None else history.noisy),
-        patch.object(hybrid, "_Training", training),
+        patch.object(hybrid, "Training", training),
         patch.object(ThreadSweeps, "sweep_exact", sweep),
     ):
         run.train(HybridLDA(N_TOPICS, **(chosen | options)), corpus)

@@ -133,7 +133,7 @@ def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch, model
         kept = dict(saved)
     assert int(kept["round"]) == 8
     seen, engines = [], []
-    names = {subsampled_rounds: "SubsampledRounds", private_rounds: "PrivateRounds", hybrid: "_Training"}
+    names = {subsampled_rounds: "SubsampledRounds", private_rounds: "PrivateRounds", hybrid: "Training"}
     kind = getattr(module, names[module])
     step = "sweep" if unit == "word" else "round"
     real = getattr(kind, step)

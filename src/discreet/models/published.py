@@ -67,8 +67,8 @@ class SequentialSampler:
 
     def _laplace(self, n: int, scale: float) -> FloatArray:
         self._n_noises += 1
-        values: FloatArray = laplace_steps(n, self.key, self._n_noises) * (scale / STEPS)
-        return values
+        steps: FloatArray = laplace_steps(n, self.key, self._n_noises).astype(np.float64)
+        return steps * (scale / STEPS)
 
     def word_topics(self) -> FloatArray:
         """Φ, word × topic: (n[w, k] + β) / Σ_w (n[w, k] + β), a count below zero read as zero."""

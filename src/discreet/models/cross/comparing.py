@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import ClassifierTags
@@ -35,6 +35,9 @@ class ComparesCollections(TopicModel):
         self.components_ = np.ascontiguousarray(tables.common.T)
         self.collection_components_ = np.ascontiguousarray(tables.own.transpose(0, 2, 1))
         self.switch_ = np.ascontiguousarray(tables.switch.T)
+
+    def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
+        raise NotImplementedError
 
     def fit_transform(self, X: Any, y: Any = None, *, collections: Any = None) -> FloatArray:
         """Train on documents, and give the topic proportions of each."""

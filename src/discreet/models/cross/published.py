@@ -6,8 +6,11 @@ import math
 
 import numpy as np
 
-from discreet._random import Purpose
+from discreet._random import Key, Purpose
 from discreet._types import AnyArray, FloatArray, IntArray
+from discreet.corpus.collections import product_corpus
+from discreet.corpus.corpus import Corpus
+from discreet.engines import open_sweeps
 from discreet.engines.interface import SweepEngine
 from discreet.kernels.sweeps.sequential_cross import sweep_cross
 from discreet.models.cross.tables import CrossPriors, CrossTables, word_means
@@ -37,7 +40,7 @@ class CrossSampler:
         priors: CrossPriors,
     ) -> None:
         n_collections, n_words, n_topics = self.shape = shape
-        self.key, self.priors, self._n_noises = engine.key, priors, 0
+        self.key, self.alpha, self.priors, self._n_noises = engine.key, alpha, priors, 0
         self.words, self.offsets, self.topics = engine.tokens()
         self.coins = np.zeros(engine.n_tokens, bool)
         counts, n_documents = self.counts(), len(self.offsets) - 1
@@ -52,6 +55,22 @@ class CrossSampler:
         inner = [float(prior[:-1].sum()) for prior, _ in each]
         rests = np.array([[a if rest is None else rest, a] for (_, rest), a in zip(each, inner, strict=True)])
         self._priors = (alpha, beta, own_beta, rests, np.array([priors.gamma0, priors.gamma1]))
+
+    @classmethod
+    def start(
+        cls,
+        corpus: Corpus,
+        of_document: IntArray,
+        alpha: FloatArray,
+        alpha_rest: float | None,
+        priors: CrossPriors,
+        key: Key,
+    ) -> CrossSampler:
+        """With first topics that no word decides. ``of_document`` numbers the collection of each document."""
+        n_collections, n_topics = int(of_document.max()) + 1, len(alpha)
+        engine = open_sweeps(product_corpus(corpus, of_document, n_collections), n_topics, key, n_threads=1)
+        engine.draw_first_topics()
+        return cls(engine, (n_collections, corpus.n_words, n_topics), alpha, alpha_rest, priors)
 
     def counts(self) -> FloatArray:
         """n[c, w, k] of all tokens, without noise."""
