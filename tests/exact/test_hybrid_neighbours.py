@@ -27,34 +27,8 @@ from discreet.models.hybrid.model import HybridLDA
 from discreet.models.hybrid.plan import inaccuracy
 from discreet.privacy.events import DiscreteLaplacePair
 from discreet.privacy.ledger import Ledger, Reservation
-from tests.support.hybrid_runs import N_SWEEPS, N_TOPICS, NEW_WORD, WORD, SweptRun, fit, pair
-from tests.support.neighbours import faults_of_flow, opened_anew
-
-
-def faults(d: SweptRun, d1: SweptRun) -> set[str]:
-    """What Theorem B forbids and these runs do."""
-    found = faults_of_flow(d, d1)
-    if [entry.count for entry in d.charged] != [len(d.exact), len(d.drawn)]:
-        found.add("charged for other than what was done")
-    for a, b in zip(d.exact, d1.exact, strict=True):
-        difference = np.sort((a - b)[a != b]).tolist()
-        if difference not in ([], [-1, 1]) or not {*np.argwhere(a != b)[:, 0].tolist()} <= {WORD, NEW_WORD}:
-            found.add("tables")
-    for (weights,) in d.inputs:
-        table = weights.astype(float)
-        reach = np.log(table.max(axis=0) / table.min(axis=0)).max()
-        if 2 * reach > d.charged[1].event.eta:
-            found.add("range of a draw")
-    slot = int(np.flatnonzero(d.slots != d1.slots)[0]) if (d.slots != d1.slots).sum() == 1 else -1
-    if slot < 0:
-        found.add("slots depend on words")
-        return found
-    document = int(np.searchsorted(d.offsets, slot, side="right")) - 1
-    own = np.zeros(len(d.slots), bool)  # the replaced token's draw, and those after it in its document, which see it
-    own[slot : d.offsets[document + 1]] = True
-    if any((a != b)[~own].any() for a, b in zip(d.drawn, d1.drawn, strict=True)):
-        found.add("other draws read the word")
-    return found
+from tests.support.hybrid_runs import N_SWEEPS, N_TOPICS, SweptRun, faults, fit, pair
+from tests.support.neighbours import opened_anew
 
 
 def compared(training: type = hybrid.Training, **options: Any) -> tuple[SweptRun, SweptRun, set[str]]:
