@@ -223,3 +223,35 @@ def test_compiled_sweep_equals_its_python_body_and_keeps_its_counts(joint):
         assert_array_equal(found, expected)
     assert (compiled[0] != topics).mean() > 0.3
     assert (compiled[1] != coins).mean() > 0.1
+
+
+def test_compiled_sweep_with_noise_and_clip_equals_its_python_body():
+    """Counts of a token's word get their noise before it is drawn, and keep it; draws read them from 0 to the clip."""
+    rng = np.random.default_rng(4)
+    n, n_words, n_topics, offsets = 60, 4, 3, np.array([0, 25, 60])
+    words, topics, coins = rng.integers(0, n_words, n), rng.integers(0, n_topics, n), rng.integers(0, 2, n)
+    of = np.repeat([0, 1], [25, 35])
+    tables = counts_of(words, offsets, of, topics, coins, n_words, n_topics, 2)
+    priors = [rng.uniform(0.1, 1, size) for size in (n_topics, n_words, n_words)]
+    rests = np.column_stack([[0.5, 2.0, 1.0], [prior[:-1].sum() for prior in priors]])
+    noise = rng.integers(-40, 40, n * n_topics)
+    given = (of * n_words + words, offsets, topics, coins, tables, (*priors, rests, GAMMA), False, Key.from_seed(1), 4)
+    compiled, plain = (sweep(*given, noise=noise, clip=3.0, python=python) for python in (False, True))
+    for found, expected in zip(compiled, plain, strict=True):
+        assert_array_equal(found, expected)
+    recounted = counts_of(words, offsets, of, *(table.astype(int) for table in compiled[:2]), n_words, n_topics, 2)
+    each, common, own = noise.reshape(n, n_topics) / 4, np.zeros((n_words, n_topics)), np.zeros((2, n_words, n_topics))
+    np.add.at(common, words[coins == 0], each[coins == 0])
+    np.add.at(own, (of[coins == 1], words[coins == 1]), each[coins == 1])  # by the switch before the visit
+    assert_allclose(compiled[2], recounted[0] + common)
+    assert_allclose(compiled[4], recounted[2] + own)
+    for i in (4, 5):  # counts of switches and documents get none
+        assert_array_equal(compiled[2 + i], recounted[i])
+    by_word = np.empty((2, n_topics))
+    far = [np.full(table.shape, value) for table, value in zip(tables[:4], (50.0, 90.0, -7.0, -5.0), strict=True)]
+    fill_word_chances(1, 0, *far, *priors[1:], rests, 3.0, by_word)
+    assert_allclose(by_word[0] / by_word[0, 0], 1)
+    beta, own_beta = priors[1], priors[2]
+    rest = (rests[1, 0] + 40) / (rests[1, 1] + 40) / (rests[1, 0] + beta[-1] + 90)
+    assert_allclose(by_word[0], (beta[1] + 3) * rest)  # cut at the clip
+    assert_allclose(by_word[1], own_beta[1] / own_beta[:-1].sum() * rests[2, 0] / (rests[2, 0] + own_beta[-1]))
