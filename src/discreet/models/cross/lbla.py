@@ -110,7 +110,9 @@ class CrossLBLA(CrossLDA):
 
     def _word_priors(self, n_words: int) -> CrossPriors:
         if n_words < 2 and (self.beta_rest is not None or self.beta_collection_rest is not None):
-            raise InputError("beta_rest and beta_collection_rest need two words or more; found n_features=1. Leave them out.")
+            raise InputError(
+                "beta_rest and beta_collection_rest need two words or more; found n_features=1. Leave them out."
+            )
         each = ((name, getattr(self, name)) for name in ("beta", "beta_collection"))
         beta, own_beta = (broadcast_prior(prior, n_words, name, "words") for name, prior in each)
         return CrossPriors(beta, own_beta, self.gamma0, self.gamma1, self.beta_rest, self.beta_collection_rest)
