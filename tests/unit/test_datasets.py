@@ -93,7 +93,7 @@ def test_no_network_is_one_clear_line(nothing_here):
     ("name", "options", "message"),
     [
         ("kso", {}, "Did you mean 'kos'"),
-        ("scenes", {}, "image readers come later"),
+        ("scenes", {}, "images cannot be read yet"),
         ("kos", {"split": "train"}, "has no split"),
         ("kos", {"tokenizer": Tokenizer()}, "takes no tokenizer"),
         ("kos", {"max_words": 0}, "max_words must be"),

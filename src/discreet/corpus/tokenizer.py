@@ -1,4 +1,4 @@
-"""From text to words: which runs of characters are words, and which of these say little."""
+"""From text to words: which runs of characters are words, and which of these are stop words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def english_stop_words() -> frozenset[str]:
     package = find_spec("sklearn")
     for folder in (package and package.submodule_search_locations) or ():
         file = Path(folder, "feature_extraction", "_stop_words.py")
-        if file.exists():  # by itself: the package around the list takes half a second to import
+        if file.exists():  # load the file alone: the package around it takes half a second to import
             return frozenset(runpy.run_path(str(file))["ENGLISH_STOP_WORDS"])
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -41,10 +41,10 @@ class Tokenizer:
     stop_words: Literal["english"] | frozenset[str] | None = "english"
     """Words left out when a vocabulary is learnt from text.
 
-    A given vocabulary is taken as it is, stop words and all.
+    A given vocabulary is used unchanged, including its stop words.
     """
     function: Callable[[str], Iterable[str]] | None = None
-    """Instead of the pattern: from one text to its words. It is never saved with a model."""
+    """Used instead of the pattern: a function from one text to its words. It is never saved with a model."""
 
     @classmethod
     def of(cls, given: Tokenizer | Callable[[str], Iterable[str]] | None) -> Tokenizer:
@@ -74,8 +74,8 @@ class Tokenizer:
             )
         if "" in re.findall(self.pattern, "some words, 12 été") + re.findall(self.pattern, ""):
             raise InputError(
-                f"the token pattern {shown(self.pattern)} also matches no letters at all. Ask for at least one, with + "
-                f"instead of * for instance. The default is {DEFAULT_PATTERN!r}."
+                f"the token pattern {shown(self.pattern)} also matches empty text. Require at least one character, for "
+                f"instance with + instead of *. The default is {DEFAULT_PATTERN!r}."
             )
         if isinstance(self.stop_words, str):
             if self.stop_words != "english":
@@ -87,16 +87,17 @@ class Tokenizer:
             object.__setattr__(self, "stop_words", frozenset(self.stop_words))
 
     def without_stop_words(self) -> Tokenizer:
-        """For a model to keep: its vocabulary tells which words are left, and names to leave out may be private."""
+        """The form that a model keeps: its vocabulary shows which words remain, and a list of names to leave out may be
+        private."""
         return replace(self, stop_words=None)
 
     def to_json(self) -> dict[str, Any]:
-        """What a model keeps of it, as in `without_stop_words`."""
+        """What a model keeps, as in `without_stop_words`."""
         return {"pattern": self.pattern, "lowercase": self.lowercase}
 
     @classmethod
     def from_json(cls, value: Any) -> Tokenizer:
-        """What `to_json` gave, checked."""
+        """The inverse of `to_json`, checked."""
         known = {"pattern": str, "lowercase": bool}
         if not isinstance(value, dict) or {name: type(found) for name, found in value.items()} != known:
             raise InputError(f"the tokenizer must be a pattern, and whether text is lower-cased; found {value!r}.")
@@ -104,7 +105,7 @@ class Tokenizer:
 
     @property
     def words_of(self) -> Callable[[str], list[str]]:
-        """The function from text to all of its words, stop words among them."""
+        """The function from text to all of its words, stop words included."""
         if self.function is not None:
             return partial(_checked_words, self.function)
         find = re.compile(self.pattern).findall
