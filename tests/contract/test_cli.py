@@ -321,6 +321,21 @@ def test_every_method_of_the_table_is_an_estimator() -> None:
             assert model.get_params()[PARAMETERS[option]] == 1, option
 
 
+def test_a_beta_liouville_prior_is_asked_for_and_kept(here: Path, run: Run) -> None:
+    fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 5, "--seed", 1, "-q")
+    rest = ("--alpha-rest", 2.5, "--beta-rest", 3)
+    ran = run(*fit, "--method", "lbla", *rest, "-o", "new")
+    assert ran.code == 0, ran.err
+    release = Release.load(here / "new")
+    assert (release.method, release.alpha_rest, release.parameters["beta_rest"]) == ("lbla", 2.5, 3.0)
+    assert run("evaluate", "new", "texts.jsonl", "--text", "body").code == 0
+    ran = run(*fit, *rest, "-o", "other")
+    assert (ran.code, "lda takes no --alpha-rest" in ran.err) == (2, True)
+    assert "It goes with --method lbla." in ran.err  # which takes no --epsilon
+    ran = run(*fit, "--method", "lbla", "--alpha-rest", 0, "-o", "other")
+    assert (ran.code, "--alpha-rest must be at least" in ran.err) == (2, True)
+
+
 def test_collections_are_compared(here: Path, run: Run) -> None:
     """Each topic, then each collection's own words, in one table; a column that is used gets no note."""
     fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--method", "cross-lda", "--sweeps", 20, "-o", "new")

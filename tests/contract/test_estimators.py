@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, CrossLDA, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet import LBLA, LDA, CrossLDA, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._catalogue import MODELS
 from tests.support.rounded import Rounded
 
 
 class RoundedLDA(Rounded, LDA):
+    pass
+
+
+class RoundedLBLA(Rounded, LBLA):
     pass
 
 
@@ -56,6 +60,7 @@ ONE = {"n_threads": 1}
 PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 2, **ONE}
 ESTIMATORS = {
     "LDA": RoundedLDA(2, n_sweeps=3, **ONE),
+    "LBLA": RoundedLBLA(2, alpha_rest=3.0, beta_rest=0.5, n_sweeps=3, **ONE),
     "CrossLDA": RoundedCrossLDA(2, n_sweeps=3, n_average=1, **ONE),
     "PrivateLDA": RoundedPrivateLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA": RoundedSubsampledLDA(2, n_rounds=2, **ONE),

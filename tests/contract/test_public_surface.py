@@ -21,6 +21,7 @@ PUBLIC = {
     "HybridLDA",
     "InherentPrivacyMonitor",
     "InputError",
+    "LBLA",
     "LDA",
     "LaplaceLDA",
     "Ledger",

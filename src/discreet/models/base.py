@@ -236,14 +236,23 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
     """One number for each topic, within `bounds.PRIOR`."""
-    given = numbers(alpha, "alpha")
-    wanted = f"alpha must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n_topics} topics"
-    if given.shape not in ((), (n_topics,)):
+    return _broadcast(alpha, n_topics, "alpha", "topics")
+
+
+def broadcast_beta(beta: Any, n_words: int, name: str = "beta") -> FloatArray:
+    """One number for each word, within `bounds.PRIOR`."""
+    return _broadcast(beta, n_words, name, "words")
+
+
+def _broadcast(values: Any, n: int, name: str, what: str) -> FloatArray:
+    given = numbers(values, name)
+    wanted = f"{name} must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n} {what}"
+    if given.shape not in ((), (n,)):
         raise InputError(f"{wanted}; found shape {given.shape}.")
     bad = ~((given >= LEAST_PRIOR) & (given <= MOST_PRIOR))
     if bad.any():
         raise InputError(f"{wanted}; found {given[bad].flat[0]}.")
-    return np.array(np.broadcast_to(given, n_topics))
+    return np.array(np.broadcast_to(given, n))
 
 
 def numbers(values: Any, name: str) -> FloatArray:
