@@ -22,6 +22,7 @@ PUBLIC = {
     "HybridLDA",
     "InherentPrivacyMonitor",
     "InputError",
+    "LBLA",
     "LDA",
     "LaplaceLDA",
     "Ledger",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -292,7 +293,6 @@ def test_settings_of_the_paper_and_of_the_public_code():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_topics": 1, "alpha_rest": 1.0}, "alpha_rest needs two topics"),
         ({"beta": [0.1, 0.2]}, "beta must be a number .* or one for each of 60 words; found shape"),
         ({"beta_collection": [0.0] * V}, "beta_collection must be a number .* found 0.0"),
         ({"alpha_rest": 0.0}, "alpha_rest.*must be a float in the range"),
@@ -303,9 +303,18 @@ def test_bad_priors_get_one_clear_line(changes, message):
         CrossLBLA(**{"n_topics": K, "n_sweeps": 2, **changes}).fit(planted(0.4)[0], collections=NAMES)
 
 
-def test_one_word_has_no_rest():
-    with pytest.raises(InputError, match="need two words or more"):
-        CrossLBLA(1, beta_rest=1.0).fit(np.ones((4, 1), int), collections=[0, 1, 0, 1])
+@pytest.mark.parametrize("as_published", [False, True])
+def test_one_topic_or_one_word_has_no_rest(as_published):
+    counts, options = planted(0.4)[0][:40], {"n_sweeps": 3, "random_state": 1, "as_published": as_published}
+    plain, one = (
+        kind(1, **options).fit(counts, collections=NAMES[:40])
+        for kind in (CrossLDA, partial(CrossLBLA, alpha_rest=3.0))
+    )
+    assert_array_equal(one.components_, plain.components_)
+    assert one.alpha_rest_ is None
+    rests = {"beta_rest": 2.0, "beta_collection_rest": 0.1}
+    word = CrossLBLA(1, **rests, **options).fit(np.ones((4, 1), int), collections=[0, 1, 0, 1])
+    assert_array_equal(word.components_, [[1.0]])
 
 
 def test_labels_come_with_the_corpus_or_beside_it(different):

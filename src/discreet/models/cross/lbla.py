@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
-from discreet._errors import InputError
 from discreet._types import FloatArray
-from discreet.models.base import broadcast_prior
+from discreet.models.base import broadcast_beta
 from discreet.models.bounds import Alpha, Prior
 from discreet.models.cross.model import CrossLDA
 from discreet.models.cross.tables import CrossPriors
 from discreet.models.estimator import estimator
+from discreet.models.lbla import LBLA
 
 
 @estimator
@@ -53,8 +51,7 @@ class CrossLBLA(CrossLDA):
     alpha : float or array of n_topics
         Prior weight of each topic in a document.
     alpha_rest : float, optional
-        Prior weight of all topics but the last together; needs two topics. None: the sum of their alphas, which is the
-        Dirichlet prior.
+        Prior weight of all topics but the last together. None: the sum of their alphas, which is the Dirichlet prior.
     beta, beta_collection : float or array of n_words
         Prior weight of each word in a common topic, and in a topic of one collection.
     beta_rest, beta_collection_rest : float, optional
@@ -88,31 +85,22 @@ class CrossLBLA(CrossLDA):
 
     @classmethod
     def public_code_settings(cls, n_topics: int, n_words: int, **changes: Any) -> Self:
-        """The priors of the code that the authors have put in public, the only values that were ever given: the paper
-        has none.
-
-        α_k = (k + 1) / (K + 1) for the k-th topic from 0, λ_v = min(0.1, 1 / (V + 1)) for each word; 0.1 for each of
-        a, β, λ and η. Everything else is as in :meth:`paper_settings`, where the code keeps the last sample only. In
-        training, the code has α_k = k / (K + 1), so that the first topic has no prior weight, which is no distribution:
-        here it is as in the code's inference. ``changes`` are parameters like any other.
-        """
-        alpha = np.arange(1, n_topics + 1) / (n_topics + 1)
-        beta = np.full(n_words, min(0.1, 1 / (n_words + 1)))
-        alpha[-1] = beta[-1] = 0.1
-        rests = dict.fromkeys(("alpha_rest", "beta_rest", "beta_collection_rest"), 0.1)
-        setting = {"alpha": alpha, "beta": beta, "beta_collection": beta.copy(), **rests}
+        """The priors of the public code, the only values that were ever given, as
+        :meth:`LBLA.public_code_settings <discreet.LBLA.public_code_settings>` states them, for common and own words
+        alike. Everything else is as in :meth:`paper_settings`; the code keeps the last sample only."""
+        code = LBLA.public_code_settings(n_topics, n_words)
+        words = {"beta": code.beta, "beta_rest": code.beta_rest}
+        own = {"beta_collection": code.beta, "beta_collection_rest": code.beta_rest}
+        setting = {"alpha": code.alpha, "alpha_rest": code.alpha_rest, **words, **own}
         return cls.paper_settings(n_topics=n_topics, **{**setting, **changes})
 
+    # One topic, or one word, has the share 1 whatever its prior: the prior then counts as Dirichlet.
+
     def _document_prior(self) -> tuple[FloatArray, float | None]:
-        if self.alpha_rest is not None and self.n_topics < 2:
-            raise InputError("alpha_rest needs two topics or more; found one. Leave it out.")
-        return super()._document_prior()[0], self.alpha_rest
+        return super()._document_prior()[0], self.alpha_rest if self.n_topics > 1 else None
 
     def _word_priors(self, n_words: int) -> CrossPriors:
-        if n_words < 2 and (self.beta_rest is not None or self.beta_collection_rest is not None):
-            raise InputError(
-                "beta_rest and beta_collection_rest need two words or more; found n_features=1. Leave them out."
-            )
         each = ((name, getattr(self, name)) for name in ("beta", "beta_collection"))
-        beta, own_beta = (broadcast_prior(prior, n_words, name, "words") for name, prior in each)
-        return CrossPriors(beta, own_beta, self.gamma0, self.gamma1, self.beta_rest, self.beta_collection_rest)
+        beta, own_beta = (broadcast_beta(prior, n_words, name) for name, prior in each)
+        rests = (self.beta_rest, self.beta_collection_rest) if n_words > 1 else (None, None)
+        return CrossPriors(beta, own_beta, self.gamma0, self.gamma1, *rests)
