@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -301,6 +302,21 @@ def test_settings_of_the_paper_and_of_the_public_code():
 def test_bad_priors_get_one_clear_line(changes, message):
     with pytest.raises(InputError, match=message):
         CrossLBLA(**{"n_topics": K, "n_sweeps": 2, **changes}).fit(planted(0.4)[0], collections=NAMES)
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_priors_at_the_ends_of_their_range_give_numbers(as_published):
+    """Weights are float32, and some of these are too small for it."""
+    counts = planted(0.4)[0][:30, :12]
+    names = ("alpha", "beta", "beta_collection", "gamma0", "gamma1", "alpha_rest")
+    for values in product((1e-6, 1e6), repeat=len(names)):
+        given, rest = dict(zip(names, values, strict=True)), values[-1]
+        rests = {"beta_rest": rest, "beta_collection_rest": 1 / rest}
+        model = CrossLBLA(K, **given, **rests, n_sweeps=4, n_average=1, random_state=1, as_published=as_published)
+        model.fit(counts, collections=NAMES[:30])
+        for name in ("components_", "collection_components_"):
+            assert_allclose(getattr(model, name).sum(axis=-1), 1, err_msg=str(given))
+        assert ((model.switch_ >= 0) & (model.switch_ <= 1)).all()
 
 
 @pytest.mark.parametrize("as_published", [False, True])
