@@ -12,6 +12,16 @@ Slots and booking stood in each kernel before 2026-11-16. ns per token, before a
     exact, 48 topics       26.2 → 24.1     22.5 → 21.8
     sparse, 512 topics      110 → 104      96.4 → 99.4
     sparse, 1008 topics     136 → 125       136 → 141
+
+The same before and after the kernels could take a Beta-Liouville prior, and then with that prior, fastest of three runs
+in turns (the same machine, busy with other work):
+
+    dense, 16 topics       11.8 → 11.8, 14.1     9.97 → 9.92, 11.6
+    dense, 48 topics       15.8 → 15.7, 17.6     13.7 → 13.5, 15.1
+    dense, 96 topics       20.9 → 20.9, 22.6     18.4 → 18.4, 20.4
+    exact, 48 topics       24.6 → 24.4, 28.1     24.6 → 23.5, 26.6
+    sparse, 512 topics      118 → 116, 115        114 → 103, 106
+    sparse, 1008 topics     144 → 132, 137        177 → 150, 147
 """
 
 from __future__ import annotations
