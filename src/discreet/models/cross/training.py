@@ -29,6 +29,7 @@ class Training:
             model.n_topics,
             Key.open(model.random_state),
             n_threads=model.n_threads,
+            parts=of_document,
         )
         self.engine.draw_first_topics()
         self.shape = (n_collections, corpus.n_words, model.n_topics)
