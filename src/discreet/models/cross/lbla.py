@@ -22,15 +22,15 @@ class CrossLBLA(CrossLDA):
 
         (a + N_{<K}) / (a + β + N) · (α_k + N_k) / (Λ + N_{<K}) for k < K, and (β + N_K) / (a + β + N) for the last.
 
-    With a = Λ, the sum, it is Dirichlet; that is what None stands for, and with three times None this model is
-    ``CrossLDA``, to the bit. A sweep differs in the factor of the last topic only, n[d, K] + α_K, which is multiplied
-    by (Λ + n[d, <K]) / (a + n[d, <K]); tables differ in their scales. Both forms of ``CrossLDA`` are there.
+    If a = Λ, this is the Dirichlet prior. None stands for that; with all three of them None this model is ``CrossLDA``
+    bit for bit. In a sweep only the factor of the last topic differs, n[d, K] + α_K, which is multiplied by
+    (Λ + n[d, <K]) / (a + n[d, <K]). Both forms of ``CrossLDA``, the default and ``as_published``, exist here too.
 
-    **What such a prior can do.** The last topic is special, and the others can rise and fall together, which they
-    cannot in a Dirichlet vector: this is the covariance that [1]_ wants. Among themselves the others are a Dirichlet
-    vector still. Of words, the last of the vocabulary is special, whichever word that is: [1]_ says nothing of which,
-    so it is the last column here. A prior of words changes how much of a topic that word has, and multiplies all
-    others by one factor. Do not expect other topics of it.
+    **What such a prior can do.** All topics but the last can rise and fall together, which they cannot in a Dirichlet
+    vector. Among each other they still are a Dirichlet vector. In the prior of words, the last word of the vocabulary
+    is special. This choice is arbitrary: [1]_ does not say which word is last, and here it is the last column. Such a
+    prior changes the share of this one word, and multiplies the shares of all others by one factor, so topics hardly
+    change.
 
     ==================================  ================================================================================
     in [1]_                             here

@@ -14,8 +14,8 @@ class PublishedTraining(Training):
     """Algorithm 1 of Luo et al. 2023: a collapsed sampler that draws z by eq. (11) or (13) and then x by (12) and (14).
 
     x starts at 0. It draws one token after the other, in the engine's order of documents and tokens; the paper says
-    nothing about order. The last entry of a Beta-Liouville prior has its own formula, which the paper leaves out. Document
-    counts are of all tokens (Paul and Girju 2009); section 3.2.3 can be read as of those with the same x.
+    nothing about order. The last entry of a Beta-Liouville prior has its own formula, which the paper leaves out.
+    Document counts are of all tokens (Paul and Girju 2009); section 3.2.3 can be read as of those with the same x.
     """
 
     def _begin(self) -> None:
