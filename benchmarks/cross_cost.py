@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.common import corpora, fastest_steps, line, verdict
-from discreet import LDA, CrossLDA
+from discreet import LDA, CrossLBLA, CrossLDA
 from discreet.corpus import Corpus, load
 from discreet.models.base import TopicModel
 from discreet.training.loop import Callback
@@ -31,6 +31,7 @@ def compare(name: str, corpus: Corpus, n_topics: int, n_sweeps: int, n_threads: 
     models = {
         "LDA": LDA(n_topics, evaluate_every=0, **common),
         "CrossLDA": CrossLDA(n_topics, **common),
+        "CrossLBLA": CrossLBLA.public_code_settings(n_topics, corpus.n_words, as_published=False, **common),
     }
     clock = time.process_time if n_threads == 1 else time.perf_counter
     found = fastest_steps([fitting(model, corpus) for model in models.values()], repeats, clock)
@@ -44,7 +45,7 @@ def compare(name: str, corpus: Corpus, n_topics: int, n_sweeps: int, n_threads: 
 def main(quick: bool = False) -> bool:
     holds = True
     repeats, n_sweeps = (2, 20) if quick else (5, 50)
-    line("ns a token", "LDA", "CrossLDA")
+    line("ns a token", "LDA", "CrossLDA", "CrossLBLA")
     for n_words in (2000, 5000):
         name = f"{n_words:,} words"
         for _, corpus in corpora(**{name: lambda n_words=n_words: load("neurips-cvpr", max_words=n_words)}):

@@ -133,6 +133,13 @@ MODELS = (
         as_published=Form(("epsilon",), ("sweeps", "beta"), defaults={"every_sweep": True}),  # ε of one sweep's noise
     ),
     Model(
+        "LBLA",
+        "discreet.models.lbla",
+        "lbla",
+        unit="none",
+        sound=Form(takes=("sweeps", "beta", "alpha-rest", "beta-rest"), private=False, defaults={"evaluate_every": 0}),
+    ),
+    Model(
         "CrossLDA",
         "discreet.models.cross.model",
         "cross-lda",
@@ -146,8 +153,8 @@ MODELS = (
         "discreet.models.cross.lbla",
         "cross-lbla",
         unit="none",
-        sound=Form(takes=("sweeps", "beta"), private=False),
-        as_published=Form(takes=("sweeps", "beta"), private=False),
+        sound=Form(takes=("sweeps", "beta", "alpha-rest", "beta-rest"), private=False),
+        as_published=Form(takes=("sweeps", "beta", "alpha-rest", "beta-rest"), private=False),
         collections=True,
     ),
     Model(

@@ -9,6 +9,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import (
+    LBLA,
     LDA,
     CrossLBLA,
     CrossLDA,
@@ -29,9 +30,11 @@ class RoundedLDA(Rounded, LDA):
     pass
 
 
-class Labelled(Rounded):
-    """With collections, which the checks' matrices do not have."""
+class RoundedLBLA(Rounded, LBLA):
+    pass
 
+
+class Labelled(Rounded):
     """The checks name no collections. They expect four classes, so there are four, by the length of a document."""
 
     def _read(self, X, *, reset, **options):
@@ -86,6 +89,7 @@ ONE = {"n_threads": 1}
 PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 2, **ONE}
 ESTIMATORS = {
     "LDA": RoundedLDA(2, n_sweeps=3, **ONE),
+    "LBLA": RoundedLBLA(2, alpha_rest=3.0, beta_rest=0.5, n_sweeps=3, **ONE),
     "CrossLDA": RoundedCrossLDA(2, n_sweeps=3, n_average=1, **ONE),
     "CrossLDA as published": RoundedCrossLDA(2, n_sweeps=3, n_average=1, as_published=True, **ONE),
     "CrossLBLA": RoundedCrossLBLA(2, n_sweeps=3, n_average=1, alpha_rest=0.5, beta_rest=0.5, **ONE),

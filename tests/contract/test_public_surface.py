@@ -23,6 +23,7 @@ PUBLIC = {
     "HybridLDA",
     "InherentPrivacyMonitor",
     "InputError",
+    "LBLA",
     "LDA",
     "LaplaceCrossLBLA",
     "LaplaceLDA",

@@ -88,7 +88,7 @@ def test_completion_scores_the_second_half_under_the_fold_in_of_the_first(rest):
 
 def test_what_is_no_weight_of_the_rest_is_refused():
     corpus = corpus_of([0, 1, 2, 3], n_words=V)
-    for rest in (0.0, -1.0, np.inf, np.nan):
+    for rest in (0.0, -1.0, np.inf, np.nan, "much"):
         with pytest.raises(InputError, match="alpha_rest"):
             completion(TOPICS, corpus, alpha=ALPHA, alpha_rest=rest)
     with pytest.raises(InputError, match="two topics"):

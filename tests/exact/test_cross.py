@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 from scipy.stats import chi2, ncx2
 
-from discreet import CrossLDA
+from discreet import CrossLBLA
 from discreet._random import Key
 from discreet.corpus.collections import product_corpus
 from discreet.engines import open_sweeps
@@ -199,13 +199,15 @@ def mixed_topics(common, own, switch):
     return MixedTopics.of((0, 1), ALPHA, common, own, switch).topics
 
 
-def enumerated(words, c, common, own, switch):
+def enumerated(words, c, common, own, switch, alpha_rest=None):
     """p(words | c): over all topics and coins of all tokens, θ integrated out."""
-    total = 0.0
+    total, inner = 0.0, ALPHA[:-1].sum()
+    rest = inner if alpha_rest is None else alpha_rest
     for topics in product(range(K), repeat=len(words)):
         n = np.bincount(topics, minlength=K)
-        log_topics = gammaln(ALPHA.sum()) - gammaln(ALPHA.sum() + len(words))
-        log_topics += (gammaln(ALPHA + n) - gammaln(ALPHA)).sum()
+        log_topics = gammaln(inner) - gammaln(inner + n[:-1].sum())
+        log_topics += (gammaln(ALPHA[:-1] + n[:-1]) - gammaln(ALPHA[:-1])).sum()
+        log_topics += betaln(rest + n[:-1].sum(), ALPHA[-1] + n[-1]) - betaln(rest, ALPHA[-1])
         for coins in product(range(2), repeat=len(words)):
             chance = np.exp(log_topics)
             for word, k, x in zip(words, topics, coins, strict=True):
@@ -243,13 +245,16 @@ def test_evidence_of_few_particles_is_unbiased():
     assert (np.abs(estimates.mean(axis=0) - expected) < 5 * error).all()
 
 
-def test_prediction_is_bayes_rule_on_the_evidence(monkeypatch):
+@pytest.mark.parametrize("alpha_rest", [None, 3.0])
+def test_prediction_is_bayes_rule_on_the_evidence(monkeypatch, alpha_rest):
     monkeypatch.setattr(documents, "evidences", partial(evidences, n_particles=50_000))
     counts = np.array([[4, 1, 0], [0, 1, 5], [2, 2, 2], [0, 3, 1]])
-    model = CrossLDA(K, alpha=ALPHA, n_sweeps=5, n_average=1, random_state=0).fit(counts, collections=[0, 1, 0, 1])
+    model = CrossLBLA(K, alpha=ALPHA, alpha_rest=alpha_rest, n_sweeps=5, n_average=1, random_state=0)
+    model.fit(counts, collections=[0, 1, 0, 1])
     model.components_, model.collection_components_, model.switch_ = a_model()
     new = np.array([[1, 0, 0], [0, 2, 0], [1, 1, 2]])
-    evidence = np.array([[enumerated(np.repeat(range(V), row), c, *a_model()) for c in range(C)] for row in new])
+    words = [np.repeat(range(V), row) for row in new]
+    evidence = np.array([[enumerated(row, c, *a_model(), alpha_rest) for c in range(C)] for row in words])
     for prior in (None, [0.2, 0.8]):
         expected = evidence * (1 if prior is None else prior)
         expected /= expected.sum(axis=1, keepdims=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from discreet import Corpus, CrossLBLA, CrossLDA, InputError, Release, fit_text
-from discreet.evaluation import completion_perplexity
+from discreet.evaluation import completion_perplexity, fold_in_perplexity
 from discreet.evaluation.matching import match_topics
 from discreet.models.cross.published import PublishedTraining
 from discreet.models.cross.tables import CrossPriors, CrossTables
@@ -24,12 +26,14 @@ NAMES = np.array(["east", "west"])[np.arange(N) % 2]
 
 
 def planted(switch, seed=0, length=80, names=NAMES):
-    """Counts of documents of two collections, common topics, collection topics and proportions."""
+    """Counts of documents of two collections, common topics, collection topics and proportions. ``switch``: of all
+    documents, or one number for each."""
     rng = np.random.default_rng(seed)
     common, own = rng.dirichlet(np.full(V, 0.1), K), rng.dirichlet(np.full(V, 0.1), (2, K))
     theta = rng.dirichlet(np.full(K, 0.2), N)
-    mixed = (1 - switch) * common + switch * own
-    counts = np.array([rng.multinomial(length, theta[d] @ mixed[int(names[d] == "west")]) for d in range(N)])
+    switch, place = np.broadcast_to(switch, N), (names == "west").astype(int)
+    mixed = [(1 - switch[d]) * common + switch[d] * own[place[d]] for d in range(N)]
+    counts = np.array([rng.multinomial(length, theta[d] @ mixed[d]) for d in range(N)])
     return counts, common, own, theta
 
 
@@ -68,6 +72,24 @@ def test_a_small_collection_is_compared_with_a_large_one():
     assert distance(model.components_[order], common).max() < 0.2
     assert distance(model.collection_components_[:, order], own).max() < 0.3
     assert_allclose(model.switch_, 0.4, atol=0.15)
+
+
+def test_mixed_topics_are_found_where_their_common_part_is_not_determined():
+    """ψ is 0.6 in the large collection and 0.2 in the small one. Many φ and σ give the same mixtures."""
+    names = np.array(["west", *["east"] * 5])[np.arange(N) % 6]
+    switch = np.where(names == "west", 0.2, 0.6)
+    counts, common, own, _ = planted(switch, names=names)
+    model = CrossLDA(**SETTINGS).fit(counts, collections=names)
+    true, found = (
+        np.array([(1 - s) * shared + s * mine[c] for c, s in enumerate(part)])
+        for shared, mine, part in (
+            (common, own, [0.6, 0.2]),
+            (model.components_, model.collection_components_, model.switch_.T[:, :, None]),
+        )
+    )
+    order = match_topics(*(np.hstack(mixed) / 2 for mixed in (true, found))).order
+    assert distance(found[:, order], true).max() < 0.1
+    assert distance(model.collection_components_[:, order], own).max() > 0.3
 
 
 def test_collections_are_predicted(different):
@@ -111,7 +133,23 @@ def test_perplexity_is_that_of_each_collection_under_its_own_topics(different):
     everything = model.perplexity(counts, collections=NAMES)
     assert everything == pytest.approx(np.exp(logs / tokens), rel=0.01)  # the halves are drawn otherwise
     assert model.score(counts, collections=NAMES) == pytest.approx(-np.log(everything))
+    assert model.fold_in_perplexity(counts, collections=NAMES) < everything
     assert model.perplexity(counts, collections=NAMES[::-1]) > 1.2 * everything
+
+
+@pytest.mark.parametrize("alpha_rest", [None, 3.0])
+def test_fold_in_perplexity_is_that_of_each_collection_under_its_own_topics(alpha_rest):
+    counts = planted(0.4)[0][:120]
+    model = CrossLBLA(K, n_sweeps=20, n_average=1, alpha_rest=alpha_rest).fit(counts, collections=NAMES[:120])
+    logs = tokens = 0.0
+    for c, name in enumerate(("east", "west")):
+        chance = model.switch_[:, c, None]
+        mixed = (1 - chance) * model.components_ + chance * model.collection_components_[c]
+        part = Corpus.from_counts(counts[name == NAMES[:120]])
+        value = fold_in_perplexity(mixed, part, alpha=model.alpha_, alpha_rest=alpha_rest)
+        logs, tokens = logs + np.log(value) * part.n_tokens, tokens + part.n_tokens
+    assert model.fold_in_perplexity(counts, collections=NAMES[:120]) == pytest.approx(np.exp(logs / tokens))
+    assert model.release().fold_in_perplexity(counts, collections=NAMES[:120]) == pytest.approx(np.exp(logs / tokens))
 
 
 def test_averages_are_of_so_many_sweeps_at_a_lag(monkeypatch):
@@ -258,7 +296,6 @@ def test_settings_of_the_paper_and_of_the_public_code():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_topics": 1, "alpha_rest": 1.0}, "alpha_rest needs two topics"),
         ({"beta": [0.1, 0.2]}, "beta must be a number .* or one for each of 60 words; found shape"),
         ({"beta_collection": [0.0] * V}, "beta_collection must be a number .* found 0.0"),
         ({"alpha_rest": 0.0}, "alpha_rest.*must be a float in the range"),
@@ -269,9 +306,33 @@ def test_bad_priors_get_one_clear_line(changes, message):
         CrossLBLA(**{"n_topics": K, "n_sweeps": 2, **changes}).fit(planted(0.4)[0], collections=NAMES)
 
 
-def test_one_word_has_no_rest():
-    with pytest.raises(InputError, match="need two words or more"):
-        CrossLBLA(1, beta_rest=1.0).fit(np.ones((4, 1), int), collections=[0, 1, 0, 1])
+@pytest.mark.parametrize("as_published", [False, True])
+def test_priors_at_the_ends_of_their_range_give_numbers(as_published):
+    """Weights are float32, and some of these are too small for it."""
+    counts = planted(0.4)[0][:30, :12]
+    names = ("alpha", "beta", "beta_collection", "gamma0", "gamma1", "alpha_rest")
+    for values in product((1e-6, 1e6), repeat=len(names)):
+        given, rest = dict(zip(names, values, strict=True)), values[-1]
+        rests = {"beta_rest": rest, "beta_collection_rest": 1 / rest}
+        model = CrossLBLA(K, **given, **rests, n_sweeps=4, n_average=1, random_state=1, as_published=as_published)
+        model.fit(counts, collections=NAMES[:30])
+        for name in ("components_", "collection_components_"):
+            assert_allclose(getattr(model, name).sum(axis=-1), 1, err_msg=str(given))
+        assert ((model.switch_ >= 0) & (model.switch_ <= 1)).all()
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_one_topic_or_one_word_has_no_rest(as_published):
+    counts, options = planted(0.4)[0][:40], {"n_sweeps": 3, "random_state": 1, "as_published": as_published}
+    plain, one = (
+        kind(1, **options).fit(counts, collections=NAMES[:40])
+        for kind in (CrossLDA, partial(CrossLBLA, alpha_rest=3.0))
+    )
+    assert_array_equal(one.components_, plain.components_)
+    assert one.alpha_rest_ is None
+    rests = {"beta_rest": 2.0, "beta_collection_rest": 0.1}
+    word = CrossLBLA(1, **rests, **options).fit(np.ones((4, 1), int), collections=[0, 1, 0, 1])
+    assert_array_equal(word.components_, [[1.0]])
 
 
 def test_labels_come_with_the_corpus_or_beside_it(different):

@@ -235,6 +235,13 @@ def test_published_epsilon_is_claimed_with_reasons(words):
     assert "range over up to" in str(guarantee.guarantee_)
 
 
+def test_the_public_code_clips_at_forty(words):
+    model = HybridCrossLBLA.public_code_settings(3, 30, epsilon_laplace=1.0, n_sweeps=2)
+    assert model.epsilon_inherent == pytest.approx(2 * math.log(1 + 40 * 31))
+    assert model.fit(words).largest_count_ == pytest.approx(40)
+    assert model.alpha_rest_ == 0.1
+
+
 def test_a_seeded_published_run_claims_nothing(words):
     for model in (HybridCrossLBLA(3, **PARTS), LaplaceCrossLBLA(3, n_sweeps=2)):
         assert model.set_params(as_published=True, random_state=1).fit(words).guarantee_.basis is Basis.NONE

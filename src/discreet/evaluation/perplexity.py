@@ -210,10 +210,12 @@ def _prior(alpha: Any, alpha_rest: Any, n_topics: int) -> tuple[FloatArray, floa
         raise InputError(
             f"alpha must be positive and finite; found {given.min():.3g}. Pass the alpha used in training."
         )
-    if alpha_rest is not None and not (n_topics > 1 and 0 < alpha_rest < math.inf):
+    if alpha_rest is not None and not (
+        isinstance(alpha_rest, int | float | np.floating) and 0 < alpha_rest < math.inf and n_topics > 1
+    ):
         raise InputError(
             f"alpha_rest must be a positive number, and needs two topics or more; found {alpha_rest!r} for {n_topics}. "
             "Leave it out for a Dirichlet prior."
         )
     prior = np.array(np.broadcast_to(given, n_topics))
-    return prior, excess(prior, alpha_rest)
+    return prior, excess(prior, None if alpha_rest is None else float(alpha_rest))

@@ -236,13 +236,17 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
     """One number for each topic, within `bounds.PRIOR`."""
-    return broadcast_prior(alpha, n_topics, "alpha", "topics")
+    return _broadcast(alpha, n_topics, "alpha", "topics")
 
 
-def broadcast_prior(prior: Any, n: int, name: str, of: str) -> FloatArray:
-    """One number for each of ``n`` topics or words, within `bounds.PRIOR`."""
-    given = numbers(prior, name)
-    wanted = f"{name} must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n} {of}"
+def broadcast_beta(beta: Any, n_words: int, name: str = "beta") -> FloatArray:
+    """One number for each word, within `bounds.PRIOR`."""
+    return _broadcast(beta, n_words, name, "words")
+
+
+def _broadcast(values: Any, n: int, name: str, what: str) -> FloatArray:
+    given = numbers(values, name)
+    wanted = f"{name} must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n} {what}"
     if given.shape not in ((), (n,)):
         raise InputError(f"{wanted}; found shape {given.shape}.")
     bad = ~((given >= LEAST_PRIOR) & (given <= MOST_PRIOR))

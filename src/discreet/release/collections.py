@@ -66,6 +66,14 @@ class MixedTopics(NamedTuple):
             per_document=found.per_document + scored * math.log(n),
         )
 
+    def fold_in_perplexity(self, corpus: Corpus, collections: Any, n_threads: int | None) -> float:
+        """The papers' perplexity."""
+        from discreet.evaluation import fold_in_perplexity
+
+        n, product = len(self.labels), self._product(corpus, collections)
+        prior: dict[str, Any] = {"alpha": self.alpha, "alpha_rest": self.alpha_rest}
+        return fold_in_perplexity(self.topics / n, product, **prior, n_threads=n_threads) / n
+
     def chances(self, corpus: Corpus, prior: Any, n_threads: int | None) -> FloatArray:
         """P(c | words) ∝ P(c) · p(words | c), document × collection."""
         from discreet.engines.threads.documents import evidences

@@ -229,6 +229,19 @@ class Release:
             return mixed.completion(corpus, collections, n_threads)
         return completion(self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads)
 
+    def fold_in_perplexity(
+        self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
+    ) -> float:
+        """See :func:`discreet.evaluation.fold_in_perplexity`; arguments as in :meth:`transform`."""
+        from discreet.evaluation import fold_in_perplexity
+
+        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        if mixed is not None:
+            return mixed.fold_in_perplexity(corpus, collections, n_threads)
+        return fold_in_perplexity(
+            self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads
+        )
+
     def predict_proba(
         self, X: Any, *, prior: Any = None, tokenizer: AnyTokenizer = None, n_threads: int | None = None
     ) -> FloatArray:

@@ -44,7 +44,9 @@ class ThreadSweeps:
     Kernels read weights in rows of ``_width``, the number of topics rounded up to sixteen; counts have no padding.
     """
 
-    def __init__(self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None) -> None:
+    def __init__(
+        self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None, parts: IntArray | None = None
+    ) -> None:
         if corpus.n_tokens >= 2**31 or int(corpus.lengths.max(initial=0)) >= 2**24:
             raise InputError(
                 f"a corpus may have up to 2^31 tokens and a document up to 2^24; found {corpus.n_tokens:,} and "
@@ -56,7 +58,8 @@ class ThreadSweeps:
         self.n_documents = corpus.n_documents
         self.n_tokens = corpus.n_tokens
         self.key = key
-        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus)])])
+        self._parts = parts
+        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus, parts)])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus)
         self._numbers = np.arange(self.n_documents, dtype=np.uint32)  # the place of a document determines its draws
@@ -71,14 +74,15 @@ class ThreadSweeps:
         """The tokens of each document in a secret order: a count matrix has them in word order, which would reveal
         words."""
         words: Int32Array = np.empty(self.n_tokens, np.int32)
-        gather_documents(corpus.words, corpus.offsets, _order(corpus), words)
+        gather_documents(corpus.words, corpus.offsets, _order(corpus, self._parts), words)
         shuffle_documents(words, self.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
         return words
 
     def holds(self, corpus: Corpus) -> bool:
-        lengths = corpus.lengths[_order(corpus)]
-        same_shape = corpus.n_words == self.n_words and np.array_equal(lengths, np.diff(self.offsets))
-        return same_shape and np.array_equal(self._in_slots(corpus), self.words)
+        if (corpus.n_words, corpus.n_documents) != (self.n_words, self.n_documents):
+            return False
+        same_lengths = np.array_equal(corpus.lengths[_order(corpus, self._parts)], np.diff(self.offsets))
+        return same_lengths and np.array_equal(self._in_slots(corpus), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
         """Divide the documents among this many threads, by tokens."""
@@ -247,10 +251,18 @@ class ThreadSweeps:
         self._draw_and_count(draw)
 
 
-def _order(corpus: Corpus) -> IntArray:
+def _order(corpus: Corpus, parts: IntArray | None) -> IntArray:
     """Documents in blocks, in each block the longest first: an order that depends on lengths, not on words.
 
-    A piece of work is a sequence of blocks. It ends with short documents, so that few slots are idle at its end.
+    A piece of work is a sequence of blocks. It ends with short documents, so that few slots are idle at its end. With
+    ``parts``, a block has one part after the other, the longest documents of each first, and every second block has
+    the parts in reverse: it starts with the part that the block before it ended with.
     """
     longest_first = np.argsort(-corpus.lengths, kind="stable")
-    return np.concatenate([longest_first[block::BLOCKS] for block in range(BLOCKS)])
+    blocks = [longest_first[block::BLOCKS] for block in range(BLOCKS)]
+    if parts is not None:
+        signs = np.where(np.arange(BLOCKS) % 2, -1, 1)
+        blocks = [
+            block[np.argsort(sign * parts[block], kind="stable")] for block, sign in zip(blocks, signs, strict=True)
+        ]
+    return np.concatenate(blocks)

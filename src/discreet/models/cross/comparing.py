@@ -54,6 +54,12 @@ class ComparesCollections(TopicModel):
         release, corpus = self._released(X)
         return release.completion(corpus, collections=collections, n_threads=self.n_threads).perplexity
 
+    def fold_in_perplexity(self, X: Any, *, collections: Any = None) -> float:
+        """The same as papers report it (see :func:`discreet.evaluation.fold_in_perplexity`): too low, as each document
+        is scored on the words that its proportions were fitted to. Not for comparing models."""
+        release, corpus = self._released(X)
+        return release.fold_in_perplexity(corpus, collections=collections, n_threads=self.n_threads)
+
     def score(self, X: Any, y: Any = None, *, collections: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
         return -float(np.log(self.perplexity(X, collections=collections)))

@@ -19,7 +19,7 @@ from discreet.engines.interface import SweepEngine
 from discreet.models.base import check_sizes
 from discreet.models.bounds import Alpha
 from discreet.models.cross.comparing import ComparesCollections
-from discreet.models.cross.priors import LiouvillePriors
+from discreet.models.cross.priors import LiouvillePriors, public_code_priors
 from discreet.models.cross.published import CrossSampler
 from discreet.models.cross.tables import CrossPriors, CrossTables
 from discreet.models.estimator import estimator
@@ -31,6 +31,8 @@ from discreet.training.payment import Payment
 EM_STEPS = 5
 """How often words are divided anew between common and collection topics, after each release. They cost nothing, and
 there are few sweeps: with one step, the switch had not settled when the sweeps ended."""
+
+PUBLIC_CODE_CLIP = 40.0
 
 MISSING = (
     "each token draws a topic and a switch, and only the topic's draw is charged",
@@ -122,6 +124,17 @@ class HybridCrossLBLA(LiouvillePriors, HybridLDA, ComparesCollections):
 
     beta: Alpha = 0.1
     beta_collection: Alpha = 0.1
+
+    @classmethod
+    def public_code_settings(cls, n_topics: int, n_words: int, **changes: Any) -> Self:
+        """Algorithm 2 with the priors of the public code (:meth:`CrossLBLA.public_code_settings
+        <discreet.CrossLBLA.public_code_settings>`) and its C = 40, which is ε_I = 2·log(1 + 40/λ) for the smallest λ.
+        The code adds Lap(1/ε) where the paper has Lap(2/ε); here it is the paper's. ``epsilon_laplace`` is yours to
+        give, and ``changes`` are parameters like any other."""
+        priors = public_code_priors(n_topics, n_words)
+        inherent = 2 * math.log1p(PUBLIC_CODE_CLIP / float(np.min(priors["beta"])))
+        given = {"n_topics": n_topics, **priors, "epsilon_inherent": inherent, "as_published": True, "n_sweeps": 600}
+        return cls(**{**given, **changes})
 
     def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
         """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is

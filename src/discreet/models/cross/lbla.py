@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from discreet.models.cross.model import CrossLDA
-from discreet.models.cross.priors import LiouvillePriors
+from discreet.models.cross.priors import LiouvillePriors, public_code_priors
 from discreet.models.estimator import estimator
 
 
@@ -20,15 +18,15 @@ class CrossLBLA(LiouvillePriors, CrossLDA):
 
         (a + N_{<K}) / (a + β + N) · (α_k + N_k) / (Λ + N_{<K}) for k < K, and (β + N_K) / (a + β + N) for the last.
 
-    With a = Λ, the sum, it is Dirichlet; that is what None stands for, and with three times None this model is
-    ``CrossLDA``, to the bit. A sweep differs in the factor of the last topic only, n[d, K] + α_K, which is multiplied
-    by (Λ + n[d, <K]) / (a + n[d, <K]); tables differ in their scales. Both forms of ``CrossLDA`` are there.
+    If a = Λ, this is the Dirichlet prior. None stands for that; with all three of them None this model is ``CrossLDA``
+    bit for bit. In a sweep only the factor of the last topic differs, n[d, K] + α_K, which is multiplied by
+    (Λ + n[d, <K]) / (a + n[d, <K]). Both forms of ``CrossLDA``, the default and ``as_published``, exist here too.
 
-    **What such a prior can do.** The last topic is special, and the others can rise and fall together, which they
-    cannot in a Dirichlet vector: this is the covariance that [1]_ wants. Among themselves the others are a Dirichlet
-    vector still. Of words, the last of the vocabulary is special, whichever word that is: [1]_ says nothing of which,
-    so it is the last column here. A prior of words changes how much of a topic that word has, and multiplies all
-    others by one factor. Do not expect other topics of it.
+    **What such a prior can do.** All topics but the last can rise and fall together, which they cannot in a Dirichlet
+    vector. Among each other they still are a Dirichlet vector. In the prior of words, the last word of the vocabulary
+    is special. This choice is arbitrary: [1]_ does not say which word is last, and here it is the last column. Such a
+    prior changes the share of this one word, and multiplies the shares of all others by one factor, so topics hardly
+    change.
 
     ==================================  ================================================================================
     in [1]_                             here
@@ -49,8 +47,7 @@ class CrossLBLA(LiouvillePriors, CrossLDA):
     alpha : float or array of n_topics
         Prior weight of each topic in a document.
     alpha_rest : float, optional
-        Prior weight of all topics but the last together; needs two topics. None: the sum of their alphas, which is the
-        Dirichlet prior.
+        Prior weight of all topics but the last together. None: the sum of their alphas, which is the Dirichlet prior.
     beta, beta_collection : float or array of n_words
         Prior weight of each word in a common topic, and in a topic of one collection.
     beta_rest, beta_collection_rest : float, optional
@@ -78,17 +75,7 @@ class CrossLBLA(LiouvillePriors, CrossLDA):
 
     @classmethod
     def public_code_settings(cls, n_topics: int, n_words: int, **changes: Any) -> Self:
-        """The priors of the code that the authors have put in public, the only values that were ever given: the paper
-        has none.
-
-        α_k = (k + 1) / (K + 1) for the k-th topic from 0, λ_v = min(0.1, 1 / (V + 1)) for each word; 0.1 for each of
-        a, β, λ and η. Everything else is as in :meth:`paper_settings`, where the code keeps the last sample only. In
-        training, the code has α_k = k / (K + 1), so that the first topic has no prior weight, which is no distribution:
-        here it is as in the code's inference. ``changes`` are parameters like any other.
-        """
-        alpha = np.arange(1, n_topics + 1) / (n_topics + 1)
-        beta = np.full(n_words, min(0.1, 1 / (n_words + 1)))
-        alpha[-1] = beta[-1] = 0.1
-        rests = dict.fromkeys(("alpha_rest", "beta_rest", "beta_collection_rest"), 0.1)
-        setting = {"alpha": alpha, "beta": beta, "beta_collection": beta.copy(), **rests}
-        return cls.paper_settings(n_topics=n_topics, **{**setting, **changes})
+        """The priors of the public code, the only values that were ever given, as
+        :meth:`LBLA.public_code_settings <discreet.LBLA.public_code_settings>` states them, for common and own words
+        alike. Everything else is as in :meth:`paper_settings`; the code keeps the last sample only."""
+        return cls.paper_settings(n_topics=n_topics, **{**public_code_priors(n_topics, n_words), **changes})

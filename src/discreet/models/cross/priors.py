@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
-from discreet._errors import InputError
 from discreet._types import FloatArray
-from discreet.models.base import broadcast_alpha, broadcast_prior
+from discreet.models.base import broadcast_alpha, broadcast_beta
 from discreet.models.bounds import Alpha, Prior, Topics
 from discreet.models.cross.tables import CrossPriors
 from discreet.models.estimator import estimator
+from discreet.models.lbla import LBLA
+
+
+def public_code_priors(n_topics: int, n_words: int) -> dict[str, Any]:
+    """As :meth:`LBLA.public_code_settings <discreet.LBLA.public_code_settings>` states them, for common and own words
+    alike."""
+    code = LBLA.public_code_settings(n_topics, n_words)
+    words = {"beta": code.beta, "beta_rest": code.beta_rest}
+    own = {"beta_collection": code.beta, "beta_collection_rest": code.beta_rest}
+    return {"alpha": code.alpha, "alpha_rest": code.alpha_rest, **words, **own}
 
 
 @estimator
@@ -26,16 +36,14 @@ class LiouvillePriors:
     gamma0: Prior = 1.0
     gamma1: Prior = 1.0
 
+    # One topic, or one word, has the share 1 whatever its prior: the prior then counts as Dirichlet.
+
     def _document_prior(self) -> tuple[FloatArray, float | None]:
-        if self.alpha_rest is not None and self.n_topics < 2:
-            raise InputError("alpha_rest needs two topics or more; found one. Leave it out.")
-        return broadcast_alpha(self.alpha, self.n_topics), self.alpha_rest
+        """Prior weight of each topic, and of all but the last together, where that is not their sum."""
+        return broadcast_alpha(self.alpha, self.n_topics), self.alpha_rest if self.n_topics > 1 else None
 
     def _word_priors(self, n_words: int) -> CrossPriors:
-        if n_words < 2 and (self.beta_rest is not None or self.beta_collection_rest is not None):
-            raise InputError(
-                "beta_rest and beta_collection_rest need two words or more; found n_features=1. Leave them out."
-            )
         each = ((name, getattr(self, name)) for name in ("beta", "beta_collection"))
-        beta, own_beta = (broadcast_prior(prior, n_words, name, "words") for name, prior in each)
-        return CrossPriors(beta, own_beta, self.gamma0, self.gamma1, self.beta_rest, self.beta_collection_rest)
+        beta, own_beta = (broadcast_beta(prior, n_words, name) for name, prior in each)
+        rests = (self.beta_rest, self.beta_collection_rest) if n_words > 1 else (None, None)
+        return CrossPriors(beta, own_beta, self.gamma0, self.gamma1, *rests)

@@ -23,9 +23,9 @@ NO_NOISE: IntArray = np.zeros(0, np.int64)
 class CrossSampler:
     """Algorithm 1 of Luo et al. 2023: a collapsed sampler that draws z by eq. (11) or (13) and then x by (12) and (14).
 
-    x starts at 0. It draws one token after the other, in secret slots, documents longest first; the paper says nothing
-    about order. The last entry of a Beta-Liouville prior has its own formula, which the paper leaves out. Document
-    counts are of all tokens (Paul and Girju 2009); section 3.2.3 can be read as of those with the same x.
+    x starts at 0. It draws one token after the other, in the engine's order of documents and tokens; the paper says
+    nothing about order. The last entry of a Beta-Liouville prior has its own formula, which the paper leaves out.
+    Document counts are of all tokens (Paul and Girju 2009); section 3.2.3 can be read as of those with the same x.
 
     ``common``, ``own``, their totals and ``doc_topic`` are the sampler's own counts: noise that is added to them stays.
     The counts of x, ``by_switch``, never get any.

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet._types import AnyArray, Float32Array, FloatArray
 from discreet.kernels.sums.collections import add_totals, mix_words
+from discreet.models.beta_liouville import word_divisors
 
 
 class CrossPriors(NamedTuple):
@@ -167,5 +168,5 @@ def _word_scales(
     if rest is None:
         scale = 1.0 / (totals + each.sum())
         return scale, scale
-    inner, whole = totals - last, totals + (rest + each[-1])
-    return (rest + inner) / ((each[:-1].sum() + inner) * whole), 1.0 / whole
+    divisor, ratio = word_divisors(totals + each.sum(), last + each[-1], rest - each[:-1].sum())
+    return 1.0 / divisor, ratio / divisor

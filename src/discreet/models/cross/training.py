@@ -24,8 +24,13 @@ class Training:
     def __init__(self, model: CrossLDA, corpus: Corpus, of_document: IntArray, n_collections: int) -> None:
         self.alpha, self.alpha_rest = model._document_prior()
         self.priors = model._word_priors(corpus.n_words)
-        product, key = product_corpus(corpus, of_document, n_collections), Key.open(model.random_state)
-        self.engine = open_sweeps(product, model.n_topics, key, n_threads=model.n_threads)
+        self.engine = open_sweeps(
+            product_corpus(corpus, of_document, n_collections),  # has no name here: its memory is free after the call
+            model.n_topics,
+            Key.open(model.random_state),
+            n_threads=model.n_threads,
+            parts=of_document,
+        )
         self.engine.draw_first_topics()
         self.shape = (n_collections, corpus.n_words, model.n_topics)
         self.balanced_until = model.n_sweeps // 2
@@ -97,4 +102,8 @@ class Samples:
         self.n += 1
 
     def tables(self, priors: CrossPriors) -> CrossTables:
-        return CrossTables.of(self._counts / self.n, self._own_counts / self.n, priors)
+        """Of the mean counts. The sums are divided where they lie: they are as large as the tables."""
+        for summed in (self._counts, self._own_counts):
+            summed /= self.n
+        self.n = 1
+        return CrossTables.of(self._counts, self._own_counts, priors)
