@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Self
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
@@ -155,11 +154,11 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
         if isinstance(sizes, Mapping):
             for label in (label for label, n in sizes.items() if n < needed):
                 units = units_in_words(sizes[label], public=True)
-                warnings.warn(f"the collection {label!r} has {units}, {few_units(needed)}", stacklevel=4)
+                warn_caller(f"the collection {label!r} has {units}, {few_units(needed)}")
         elif self.n_units is not None and self.n_units < needed * len(self.collections_):
             units = units_in_words(self.n_units // len(self.collections_), public=True)
             known = f"the smallest of {len(self.collections_)} collections has at most {units}"
-            warnings.warn(f"{known}, {few_units(needed)}", stacklevel=4)
+            warn_caller(f"{known}, {few_units(needed)}")
 
     def _needed_units(self, plan: PrivatePlan) -> float:
         """From so many units on, the count of a word in a collection is larger than its noise, on average over words.

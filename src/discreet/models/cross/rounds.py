@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet._errors import warn_caller
 from discreet._types import FloatArray
 from discreet.models.cross.tables import CrossPriors, CrossTables
 from discreet.models.cross.units import SUM_WEIGHT, CollectionUnits, shorter
@@ -80,7 +80,7 @@ class CrossRounds(PrivateRounds):
             n, needed = share * self.n_units, self.model._needed_units(self.plan)
             if n < needed:
                 units = units_in_words(max(n, 1.0), public=False)
-                warnings.warn(f"the collection {label!r} has {units}, {few_units(needed)}", stacklevel=7)
+                warn_caller(f"the collection {label!r} has {units}, {few_units(needed)}")
 
     def _first_table(self, start: FloatArray) -> FloatArray:
         self.common = self.frequencies[:, None] * start
@@ -125,7 +125,8 @@ class CrossRounds(PrivateRounds):
         spread = shrink.topics(self.common) * sizes[:, None, :]
         rows = spread.sum(axis=2)
         self.rows = self._shrunk_rows(rows * (self.shares / rows.sum(axis=1))[:, None])
-        expected = spread * (max(pooled[0].sum(), 1e-300) * self.rows / rows)[:, :, None]
+        total = max(float(pooled[0].sum()), 1e-3 * float(sizes.sum()))  # noise alone may add up to less than nothing
+        expected = spread * (total * self.rows / rows)[:, :, None]
         expected = np.maximum(expected, expected.max() * 1e-9)
         if rule is shrink.shrunk:
             noise = noise / shrink.TRUST  # collections shall differ only where the noise cannot have made them

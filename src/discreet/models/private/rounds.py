@@ -143,7 +143,7 @@ class PrivateRounds:
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
         self.n_tokens = max(float(noisy.sum()), 1.0)
         units = units_in_words(self.n_units, public=self.model.n_units is not None)
-        warn_of_delta(self.model.delta, self.n_units, units, stacklevel=5)
+        warn_of_delta(self.model.delta, self.n_units, units)
 
     @property
     def seeds(self) -> FloatArray | None:
