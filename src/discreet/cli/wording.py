@@ -18,6 +18,8 @@ OPTIONS = {
     "max_words": "--max-words",
     "stop_words": "--stop-words",
     "token_pattern": "--token-pattern",
+    "alpha_rest": "--alpha-rest",
+    "beta_rest": "--beta-rest",
     "epsilon": "--epsilon",
     "delta": "--delta",
     "alpha": "--alpha",

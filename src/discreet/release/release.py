@@ -76,6 +76,9 @@ class Release:
     """Collection × topic × word: each collection's own words for a topic."""
     switch: FloatArray | None = None
     """Topic × collection: how much of the topic is in the collection's own words."""
+    alpha_rest: float | None = None
+    """Where a document's topics have a Beta-Liouville prior: its weight of all topics but the last together. None: the
+    prior is Dirichlet(alpha)."""
 
     def __post_init__(self) -> None:
         topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
@@ -87,9 +90,7 @@ class Release:
                 f"alpha must hold one positive number for each of {len(topics)} topics; "
                 f"found shape {alpha.shape}, smallest {alpha.min(initial=np.inf):.3g}."
             )
-        beta = self.beta
-        if isinstance(beta, bool) or not isinstance(beta, int | float | np.floating) or not 0 < beta < np.inf:
-            raise InputError(f"beta must be a positive number; found {beta!r}.")
+        beta = _positive(self.beta, "beta")
         if not isinstance(self.method, str) or not self.method:
             raise InputError(f"method must be a name such as 'lda'; found {self.method!r}.")
         if not isinstance(self.guarantee, Guarantee):
@@ -101,7 +102,11 @@ class Release:
                 "an estimate was computed from private data and may not leave with a model. Keep it with the curator; "
                 "the model's own guarantee_ is what goes with its topics."
             )
-        settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": float(beta)}
+        settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": beta}
+        if self.alpha_rest is not None:
+            settled["alpha_rest"] = _positive(self.alpha_rest, "alpha_rest")
+            if len(alpha) < 2:
+                raise InputError("alpha_rest needs two topics or more; found one. Leave it out.")
         for name, shape in (("topic_shares", alpha.shape), ("standard_errors", topics.shape)):
             if getattr(self, name) is not None:
                 settled[name] = _not_negative(getattr(self, name), shape, name)
@@ -192,7 +197,8 @@ class Release:
     def transform(
         self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
     ) -> FloatArray:
-        """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik.
+        """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik; with
+        ``alpha_rest``, of θ = the prior's posterior mean given the counts Σ_i q_ik.
 
         ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, or a list of texts or of lists of words. Words
         outside ``vocabulary`` are ignored; None and NaN are empty documents. Text is read as the training text was
@@ -210,7 +216,7 @@ class Release:
             return mixed.mixtures(corpus, collections, n_threads)
         if collections is not None:
             raise InputError(f"a model made by {self.method} has no collections. Leave collections= out.")
-        return mixtures(self.topics, self.alpha, corpus, n_threads)
+        return mixtures(self.topics, self.alpha, corpus, n_threads, alpha_rest=self.alpha_rest)
 
     def completion(
         self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
@@ -221,7 +227,20 @@ class Release:
         corpus, mixed = self._read(X, tokenizer), self._mixed()
         if mixed is not None:
             return mixed.completion(corpus, collections, n_threads)
-        return completion(self.topics, corpus, alpha=self.alpha, n_threads=n_threads)
+        return completion(self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads)
+
+    def fold_in_perplexity(
+        self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
+    ) -> float:
+        """See :func:`discreet.evaluation.fold_in_perplexity`; arguments as in :meth:`transform`."""
+        from discreet.evaluation import fold_in_perplexity
+
+        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        if mixed is not None:
+            return mixed.fold_in_perplexity(corpus, collections, n_threads)
+        return fold_in_perplexity(
+            self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads
+        )
 
     def predict_proba(
         self, X: Any, *, prior: Any = None, tokenizer: AnyTokenizer = None, n_threads: int | None = None
@@ -247,7 +266,8 @@ class Release:
     def _mixed(self) -> MixedTopics | None:
         if self.collections is None or self.collection_topics is None or self.switch is None:
             return None
-        return MixedTopics.of(self.collections, self.alpha, self.topics, self.collection_topics, self.switch)
+        tables = (self.topics, self.collection_topics, self.switch)
+        return MixedTopics.of(self.collections, self.alpha, *tables, alpha_rest=self.alpha_rest)
 
     # --- saving it --------------------------------------------------------------------------------------------------
 
@@ -268,6 +288,7 @@ class Release:
                 "tokenizer": self.tokenizer and self.tokenizer.to_json(),
                 "usefulness": self.usefulness and self.usefulness.to_json(),
                 "collections": self.collections and list(self.collections),
+                "alpha_rest": self.alpha_rest,
             },
             overwrite=overwrite,
         )
@@ -300,6 +321,12 @@ def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
         raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
     array.setflags(write=False)
     return array
+
+
+def _positive(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < np.inf:
+        raise InputError(f"{name} must be a positive number; found {value!r}.")
+    return float(value)
 
 
 def _not_negative(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
