@@ -23,6 +23,7 @@ import pytest
 
 from discreet.cli.wording import in_options
 from discreet.corpus import Vocabulary, read
+from discreet.corpus.lemmas import lemmatizer
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
@@ -150,6 +151,42 @@ def test_words_of_any_alphabet(here: Path, run: Run) -> None:
     assert of_text.max(axis=1).min() > 0.5
     assert not np.allclose(*of_text)
     assert run("evaluate", "new", "other.jsonl").code == 0
+
+
+def test_lemmas(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model keeps the language; other text is read by its lemmas too. Where there are none, one line says why."""
+    pytest.importorskip("simplemma", reason="simplemma is not installed: pip install 'discreet[lemmas]'")
+    rows = [
+        {"text": ("Rains and storms, raining; a storm", "Two pianos made of a piano, many pianos; a piano")[i % 2]}
+        for i in range(20)
+    ]
+    Path("forms.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fit = ("fit", "forms.jsonl", "--sweeps", 30, "-k", 2)
+    ran = run(*fit, "-q", "--lemmas", "en", "-o", "new")
+    assert ran.code == 0, ran.err
+    assert Release.load(here / "new").vocabulary == ("piano", "rain", "storm")
+    Path("more.jsonl").write_text(json.dumps({"text": "rained storms"}) + "\n" + json.dumps({"text": "pianos"}) + "\n")
+    assert run("transform", "new", "more.jsonl", "-o", "topics.npy").code == 0
+    assert np.load("topics.npy").max(axis=1).min() > 0.5
+    assert json.loads(run("evaluate", "new", "forms.jsonl", "--json").out)["coverage"] == 1.0
+    Path("words.txt").write_text("rains\nrain\npiano\n")
+    assert (
+        "note: 1 of 3 words of words.txt have another word as their lemma, for instance 'rains'; text is read by its"
+    ) in run(*fit, "--lemmas", "en", "--vocabulary", "words.txt", "-o", "list").err
+    ran = run(*fit, "--lemmas", "english", "-o", "none")
+    assert (ran.code, "there are no lemmas for the language 'english'. Give the code" in ran.err) == (2, True)
+    uci(here, "1\n1\n1\n1 1 2\n", "rain\n")
+    ran = run("fit", "docword.x.txt", "-o", "none", "--lemmas", "en")
+    assert (ran.code, "counts of words already. Leave --lemmas out." in ran.err) == (2, True)
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    lemmatizer.cache_clear()
+    ran = run(*fit, "--lemmas", "en", "-o", "none")
+    assert ran.code == 2
+    assert ran.err == (
+        "discreet: --lemmas 'en' needs the package simplemma, which is not installed. Install it with "
+        "pip install 'discreet[lemmas]', or leave --lemmas out.\n"
+    )
+    assert not (here / "none").exists()
 
 
 def test_public_words_that_no_text_can_hold_get_a_note(here: Path, run: Run) -> None:

@@ -25,6 +25,7 @@ from discreet.cli.source import (
     GroupOption,
     JsonOption,
     LabelOption,
+    LemmasOption,
     MaxWordsOption,
     OverwriteOption,
     StopWordsOption,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": ("delta", "units", "checkpoint"),
-    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "collection", "label"),
+    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "collection", "label"),
     "Training": ("method", "sweeps", "alpha", "beta", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
@@ -123,6 +124,7 @@ def fit(
     max_words: MaxWordsOption = None,
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
+    lemmas: LemmasOption = None,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
@@ -178,6 +180,7 @@ def fit(
         max_words=None if selecting else max_words,
         stop_words=stop_words,
         token_pattern=token_pattern,
+        lemmas=lemmas,
         max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
         quiet=quiet,
     )
@@ -237,9 +240,14 @@ def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
     """A word of the list that the tokenizer would cut, or pass over, is lost silently. (No document is read.)"""
     if corpus.tokenizer is None:
         return
-    words_of = corpus.tokenizer.words_of
+    words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
     lost = [word for word in corpus.vocabulary if word not in words_of(word)]
-    if lost:
+    if lost and lemmas is not None:
+        show.note(
+            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} have another word as their "
+            f"lemma, for instance {lost[0]!r}; text is read by its lemmas, so most of them are never found"
+        )
+    elif lost:
         show.note(
             f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} cannot be found in any text, "
             f"for instance {lost[0]!r}: --token-pattern says what a word is"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -131,7 +132,7 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure MODEL on the documents of FILE: completion perplexity, coverage, coherence and topic diversity."""
-    from discreet.corpus import Tokenizer, english_stop_words
+    from discreet.corpus import Tokenizer
     from discreet.evaluation import coherence, coverage, diversity, unigram_perplexity
     from discreet.release.release import Release
 
@@ -140,7 +141,7 @@ def evaluate(
     _check_collection(model, release, collection)
     everything = open_corpus(file, dataset, text=text, collection=collection, tokenizer=tokenizer)
     corpus = _known(model, everything.restrict(release.vocabulary))
-    covered = coverage(everything, release.vocabulary, ignored=english_stop_words())
+    covered = coverage(everything, release.vocabulary, ignored=replace(tokenizer, stop_words="english").stop_set)
     unigram = unigram_perplexity(corpus, n_threads=threads)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
     held_out = release.completion(corpus, n_threads=threads)

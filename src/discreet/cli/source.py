@@ -68,6 +68,10 @@ TokenPatternOption = Annotated[
         help=r"What a word is, on lower-cased text; [a-z]{3,} between word boundaries by default.",
     ),
 ]
+LemmasOption = Annotated[
+    str | None,
+    typer.Option("--lemmas", metavar="LANGUAGE", help="Count words as their lemmas, such as en for English."),
+]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, max=256, help="All cores by default.")
 ]
@@ -99,6 +103,7 @@ def open_corpus(
     max_words: int | None = None,
     stop_words: str | None = None,
     token_pattern: str | None = None,
+    lemmas: str | None = None,
     tokenizer: Tokenizer | None = None,
     max_tokens: int | None = None,
     quiet: bool = False,
@@ -142,13 +147,14 @@ def open_corpus(
     if holds_counts(file, dataset):
         if max_tokens is not None and name is None:
             load = partial(load, max_tokens=max_tokens)
-        if token_pattern is not None:
-            raise InputError("these documents are counts of words already. Leave --token-pattern out.")
+        for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas)):
+            if value is not None:
+                raise InputError(f"these documents are counts of words already. Leave --{option} out.")
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
-    if token_pattern is not None or stop is not None:
+    if token_pattern is not None or stop is not None or lemmas is not None:
         pattern = DEFAULT_PATTERN if token_pattern is None else token_pattern
-        tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop)
+        tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop, lemmas=lemmas)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 

@@ -18,6 +18,7 @@ OPTIONS = {
     "max_words": "--max-words",
     "stop_words": "--stop-words",
     "token_pattern": "--token-pattern",
+    "lemmas": "--lemmas",
     "epsilon": "--epsilon",
     "delta": "--delta",
     "alpha": "--alpha",
@@ -33,7 +34,7 @@ OPTIONS = {
 
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary"),
-    *("checkpoint", "configuration", "adaptive"),
+    *("checkpoint", "configuration", "adaptive", "lemmas"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""
 

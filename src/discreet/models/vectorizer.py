@@ -61,10 +61,10 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         it is charged.
     share : float
         Spend only this share of the budget (as precision), and leave the rest to the model that comes after.
-    token_pattern, lowercase, stop_words :
+    token_pattern, lowercase, stop_words, lemmas :
         As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
     tokenizer : Tokenizer or function, optional
-        Instead of these three. A function takes one text and gives its words; it must be public, like the pattern, and
+        Instead of these four. A function takes one text and gives its words; it must be public, like the pattern, and
         look at nothing but that text.
     output : "matrix" or "corpus"
         What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives
@@ -99,6 +99,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     token_pattern: str = DEFAULT_PATTERN
     lowercase: bool = True
     stop_words: Annotated[Any, StrOptions({"english"}), "array-like", set, frozenset, None] = "english"
+    lemmas: str | None = None
     tokenizer: Annotated[Any, Tokenizer, callable, None] = None
     output: Literal["matrix", "corpus"] = "matrix"
     ledger: Ledger | None = None
@@ -191,7 +192,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             return Tokenizer.of(self.tokenizer)
         stop: Any = self.stop_words
         stop = stop if isinstance(stop, str | None) else frozenset(stop)
-        return Tokenizer(self.token_pattern, self.lowercase, stop)
+        return Tokenizer(self.token_pattern, self.lowercase, stop, lemmas=self.lemmas)
 
     def _read_all(self, X: Any) -> Corpus:
         """Every word that there is, in alphabetical order. Nothing but one document decides which words it has."""

@@ -51,7 +51,7 @@ KNOWN = (*FILES, *(f"{name}.npy" for name in OPTIONAL))
 def versions() -> dict[str, str]:
     """What is installed here, read without importing it."""
     found = {"python": platform.python_version()}
-    for package in ("discreet", "numba", "numpy", "scikit-learn", "scipy"):
+    for package in ("discreet", "numba", "numpy", "scikit-learn", "scipy", "simplemma"):
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
