@@ -24,6 +24,7 @@ import pytest
 from discreet.cli.wording import in_options
 from discreet.corpus import Vocabulary, read
 from discreet.corpus.lemmas import lemmatizer
+from discreet.evaluation import mixed_coherence
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
@@ -383,6 +384,11 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
     assert ran.code == 0, ran.err
     corpus = read(here / "texts.jsonl", text="body", collection="who")
     assert json.loads(ran.out)["perplexity"] == pytest.approx(release.completion(corpus).perplexity)
+    known = corpus.restrict(release.vocabulary)
+    mixed = mixed_coherence(release.topics, release.collection_topics, known, top_n=min(10, release.n_words)).mean
+    assert json.loads(ran.out)["coherence"]["mixed_c_v"] == pytest.approx(mixed)
+    shown = run("evaluate", "new", "texts.jsonl", "--text", "body", "--collection", "who").out
+    assert f"mixed C_V\t{mixed:.4f}\t" in shown
     for command in ("transform", "evaluate"):
         written = ("-o", "more.csv") if command == "transform" else ()
         ran = run(command, "model", "texts.jsonl", "--text", "body", "--collection", "who", *written)
@@ -833,7 +839,7 @@ def test_evaluate_on_counts_takes_whole_documents_as_windows(here: Path, run: Ru
         uci(here, f"30\n8\n{len(pairs)}\n{body}", "\n".join(order) + "\n")
         ran = run("evaluate", "model", "docword.x.txt", "-n", 4, "--json")
         assert ran.code == 0, ran.err
-        assert "counts have no word order" in ran.err
+        assert "counts and pictures have no word order" in ran.err
         found.append(json.loads(ran.out)["coherence"])
         assert json.loads(ran.out)["windows"] == "documents"
     assert found[0] == found[1]

@@ -19,6 +19,7 @@ from discreet.cli import show
 from discreet.cli.methods import Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.source import (
+    CodebookOption,
     CollectionOption,
     DatasetOption,
     FileArgument,
@@ -33,6 +34,7 @@ from discreet.cli.source import (
     ThreadsOption,
     TokenPatternOption,
     VocabularyOption,
+    holds_pictures,
     open_corpus,
 )
 from discreet.cli.wording import in_options
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": ("delta", "units", "checkpoint"),
-    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "collection", "label"),
+    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
     "Training": ("method", "sweeps", "alpha", "beta", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
@@ -125,6 +127,7 @@ def fit(
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
     lemmas: LemmasOption = None,
+    codebook: CodebookOption = None,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
@@ -168,7 +171,8 @@ def fit(
     file_of_budget = _open_budget(budget)
     from discreet.corpus.corpus import LONGEST_DOCUMENT
 
-    selecting = row.selects_words and vocabulary is None  # then --max-words is a matter of what was released
+    # then --max-words is a matter of what was released; pictures have no words to select
+    selecting = row.selects_words and vocabulary is None and not holds_pictures(file, dataset)
     corpus = open_corpus(
         file,
         dataset,
@@ -181,6 +185,7 @@ def fit(
         stop_words=stop_words,
         token_pattern=token_pattern,
         lemmas=lemmas,
+        codebook=codebook,
         max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
         quiet=quiet,
     )
@@ -277,6 +282,11 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
 
 def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> None:
     """The refusal of private models, in the words of the command line; what passes is all text, public, or a matrix."""
+    if corpus.codebook is not None and not corpus.codebook.public:
+        raise WouldLeak(
+            "the visual words were learnt from the private pictures: the centre of a rare word is a mean of a few "
+            "patches. Name a folder of public pictures, which they are learnt from instead, with --codebook."
+        )
     if corpus.vocabulary.origin == "text" and not (selecting and corpus.vocabulary.complete):
         able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
         why = (

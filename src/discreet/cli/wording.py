@@ -26,6 +26,7 @@ OPTIONS = {
     "groups": "--group",
     "collections": "--collection",
     "vocabulary": "--vocabulary",
+    "codebook": "--codebook",
     "checkpoint": "--checkpoint",
     "configuration": "--configuration",
     "adaptive": "--adaptive",
@@ -34,7 +35,7 @@ OPTIONS = {
 
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary"),
-    *("checkpoint", "configuration", "adaptive", "lemmas"),
+    *("checkpoint", "configuration", "adaptive", "lemmas", "codebook"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""
 

@@ -33,8 +33,11 @@ STDIN = Path("-")
 """Standard input, which is read once, from its start to its end."""
 
 
-Watcher: TypeAlias = Callable[[int, int | None], object]
-"""Told how many bytes of a file have been read, and how many it has; None for standard input, which nobody knows."""
+Watcher: TypeAlias = Callable[[int, int | None, str], object]
+"""Told how many bytes of a file have been read, and how many it has; None for standard input, which nobody knows. The
+third says what is going on; if it is not `READING`, the numbers are steps."""
+
+READING = "reading"
 
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
@@ -49,10 +52,10 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(before)
 
 
-def tell_read(done: int, total: int | None) -> None:
+def tell_read(done: int, total: int | None, what: str = READING) -> None:
     watcher = _watcher.get()
     if watcher is not None:
-        watcher(done, total)
+        watcher(done, total, what)
 
 
 def shown(value: Any, width: int = 60) -> str:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet._errors import InputError, counted
 from discreet._types import FloatArray
 from discreet.corpus.builder import holds_texts, texts_for_model
+from discreet.corpus.codebook import Codebook, check_codebook
 from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
@@ -50,6 +51,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
     _tokenizer: Tokenizer | None = None
+    _codebook: Codebook | None = None
     _spent: tuple[Entry, ...]
     """What the guarantee of a private fit adds up; its ledger may hold other fits too."""
 
@@ -75,7 +77,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _forget(self) -> None:
         """What an earlier fit has left. A fit that is refused, or stops, must not stand under that one's promise."""
-        ours = ("_vocabulary", "_tokenizer", "_spent")
+        ours = ("_vocabulary", "_tokenizer", "_codebook", "_spent")
         for name in [name for name in vars(self) if name.endswith("_") or name in ours]:
             del self.__dict__[name]
 
@@ -98,9 +100,12 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away
-            elif self._vocabulary is not None and X.vocabulary != self._vocabulary:
+                self._codebook = X.codebook
+                return X
+            check_codebook(X.codebook, self._codebook)
+            if self._vocabulary is not None and X.vocabulary != self._vocabulary:
                 return X.restrict(self._vocabulary)
-            elif X.n_words != self.n_features_in_:
+            if X.n_words != self.n_features_in_:
                 raise InputError(
                     f"the corpus has {X.n_words:,} words but the model {self.n_features_in_:,}. "
                     "Use Corpus.restrict with the vocabulary of the training documents."
@@ -185,6 +190,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             parameters=self._planned_parameters(),
             guarantee=self.guarantee_,
             tokenizer=None if self._tokenizer is None or self._tokenizer.function else self._tokenizer,
+            codebook=self._codebook,
             **self._accounts(),
         )
 

@@ -21,6 +21,7 @@ import numpy as np
 from discreet._errors import InputError, WouldLeak, counted
 from discreet._types import AnyArray, FloatArray
 from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
+from discreet.corpus.codebook import Codebook, Grid, check_codebook
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.privacy import Basis, Guarantee
@@ -75,6 +76,8 @@ class Release:
     """Collection × topic × word: each collection's own words for a topic."""
     switch: FloatArray | None = None
     """Topic × collection: how much of the topic is in the collection's own words."""
+    codebook: Codebook | None = None
+    """How the training pictures became visual words, so that others can too; None of text."""
 
     def __post_init__(self) -> None:
         topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
@@ -105,6 +108,8 @@ class Release:
             if getattr(self, name) is not None:
                 settled[name] = _not_negative(getattr(self, name), shape, name)
         settled |= self._checked_collections(topics)
+        if not isinstance(self.codebook, Codebook | None):
+            raise InputError(f"codebook must be a Codebook; found {type(self.codebook).__name__}.")
         if not isinstance(self.usefulness, Usefulness | None):
             raise InputError(f"usefulness must be a Usefulness; found {type(self.usefulness).__name__}.")
         if self.tokenizer is not None:
@@ -238,6 +243,7 @@ class Release:
 
     def _read(self, X: Any, tokenizer: AnyTokenizer) -> Corpus:
         if isinstance(X, Corpus):
+            check_codebook(X.codebook, self.codebook)
             return X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
         if holds_texts(X):
             return texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
@@ -252,9 +258,12 @@ class Release:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write a new folder, completely or not at all. Replaces an existing release only with ``overwrite=True``."""
+        tables = {name: getattr(self, name) for name in release_folder.ALL_ARRAYS}
+        if self.codebook is not None:
+            tables["codebook"] = self.codebook.centres
         return release_folder.write(
             path,
-            {name: array for name in release_folder.ALL_ARRAYS if (array := getattr(self, name)) is not None},
+            {name: array for name, array in tables.items() if array is not None},
             self.vocabulary,
             {
                 "method": self.method,
@@ -267,6 +276,7 @@ class Release:
                 "tokenizer": self.tokenizer and self.tokenizer.to_json(),
                 "usefulness": self.usefulness and self.usefulness.to_json(),
                 "collections": self.collections and list(self.collections),
+                "grid": self.codebook and self.codebook.grid._asdict(),
             },
             overwrite=overwrite,
         )
@@ -284,6 +294,9 @@ class Release:
                 about["tokenizer"] = Tokenizer.from_json(about["tokenizer"])
             if about["usefulness"] is not None:
                 about["usefulness"] = Usefulness.from_json(about["usefulness"])
+            grid, centres = about.pop("grid"), arrays.pop("codebook", None)
+            if centres is not None or grid is not None:
+                about["codebook"] = Codebook(np.asarray(centres), Grid.from_json(grid))
             return cls(vocabulary=vocabulary, **{**about, **arrays})
 
 
