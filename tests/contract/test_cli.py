@@ -1244,3 +1244,35 @@ def test_every_message_is_one_line_whatever_it_quotes(here: Path, run: Run) -> N
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 1
     assert "\x1b" not in ran.err
+
+
+def test_topics_of_many_collections_on_a_narrow_terminal(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each topic's number once, an empty line between topics, and long labels by their beginning and end."""
+    rng = np.random.default_rng(0)
+    labels = [*(f"Conference on Vision and Pattern Recognition {year}" for year in range(2005, 2019)), "rest"]
+    made = Release(
+        topics=rng.dirichlet(np.ones(30), 2),
+        vocabulary=tuple(f"convolution{i}" for i in range(30)),
+        alpha=np.ones(2),
+        beta=0.1,
+        method="cross-lda",
+        parameters={},
+        guarantee=Guarantee.none(EXACT_COUNTS),
+        collections=tuple(labels),
+        collection_topics=rng.dirichlet(np.ones(30), (15, 2)),
+        switch=rng.uniform(size=(2, 15)),
+    )
+    folder = made.save(tmp_path / "model")
+    piped = [line.split("\t") for line in run("topics", folder, "-n", 4).out.splitlines()]
+    assert [line[:2] for line in piped] == [[str(k), label] for k in range(2) for label in ("common", *labels)]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [line.rstrip() for line in run("topics", folder, "-n", 4).out.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[:2] for line in lines if line[:5].strip().isdigit()] == [["0", "common"], ["1", "common"]]
+    assert lines.count("") == 1
+    for year in range(2005, 2019):
+        assert sum(f"Conference o…nition {year}" in line for line in lines) == 2
