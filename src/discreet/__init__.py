@@ -65,7 +65,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Called by Python for a name that is not here yet (PEP 562); the value is kept for the next time."""
+    """Called by Python for a name that is not loaded yet (PEP 562); the value is stored for later uses."""
     value: Any
     if name == "__version__":
         from importlib.metadata import version
@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         home = import_module(_HOMES[name])
-        value = getattr(home, name, home)  # a module that is public itself has no such name
+        value = getattr(home, name, home)  # a public module has no attribute of its own name
     else:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     globals()[name] = value

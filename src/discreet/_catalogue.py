@@ -1,7 +1,7 @@
-"""Every model, one row each: its class and home, its name after ``--method``, whom it protects, what it takes.
+"""One row per model: its class, its module, its name for ``--method``, the unit it protects and the options it takes.
 
 The public list of the package, the command line and the contract tests are made from these rows, so a new model is one
-row here. Nothing is imported for it.
+row here. This module imports no model.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ class Form(NamedTuple):
     needs: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     private: bool = True
-    """Whether it makes a promise or a claim, so that nothing may be said of how much was read."""
+    """Whether it gives a guarantee, proven or claimed: then the size of the input must not be printed."""
     defaults: Mapping[str, Any] = {}
-    """Parameters that are set where the option was not given."""
+    """Values of parameters whose option was not given."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -26,22 +26,23 @@ class Form(NamedTuple):
 
 
 class Model(NamedTuple):
-    """One row."""
+    """One row of the catalogue."""
 
     name: str
     """The class, public as ``discreet.NAME``."""
     home: str
     """Its module."""
     method: str
-    """After ``--method``."""
+    """Its name for ``--method``."""
     unit: str
-    """What its sound form protects by default; *none* where there is no sound form or no promise."""
+    """What its sound form protects by default; *none* if it has no sound form, or one without a guarantee."""
     sound: Form | None
-    """The form that is proved, or adds no noise and promises nothing. None: there is only a published one."""
+    """The form with a proof, or the form that adds no noise and promises nothing. None: only the published form
+    exists."""
     as_published: Form | None = None
     """The paper's own form, with ``--as-published``. Its ε is claimed."""
     without_epsilon: Form | None = None
-    """The form that runs without ``--epsilon``, where the sound one needs it."""
+    """The form that runs without ``--epsilon``, if the sound form needs it."""
     users: bool = False
     """Whether ``--group`` makes users the unit."""
     selects_words: bool = False

@@ -7,7 +7,7 @@
     ├── BudgetExceeded      (ValueError)         a charge exceeds what is left of the budget
     ├── Overdrawn           (RuntimeError)       noise was requested that no ledger was charged for
     ├── SelfTestFailed      (RuntimeError)       compiled code does not compute what its source says
-    └── WouldLeak           (ValueError)         asked for something that would reveal private data
+    └── WouldLeak           (ValueError)         a request that would reveal private data
 
 A message is one line that says what is wrong, what was found, and what to do next. The command line prints it and
 exits with code 2; nothing has been written and no budget spent, unless the message says that it was.
@@ -45,15 +45,15 @@ class ReleaseError(DiscreetError, ValueError):
 class BudgetExceeded(DiscreetError, ValueError):
     """A charge exceeds what is left of the budget; nothing was charged and no noise was drawn.
 
-    ``entry`` is the charge that was refused (of a plan, its first), ``spent`` what had been spent before it and
-    ``budget`` what there is, so that a caller can decide without parsing text.
+    ``entry`` is the charge that was refused (for a plan, its first entry), ``spent`` what had been spent before it and
+    ``budget`` the limit, so that a caller can decide without parsing text.
     """
 
     def __init__(self, message: str, *, entry: Any, spent: Any, budget: Any) -> None:
         super().__init__(message)
         self.entry, self.spent, self.budget = entry, spent, budget
 
-    def __reduce__(self) -> tuple[Any, ...]:  # so that it survives the way back from a worker process
+    def __reduce__(self) -> tuple[Any, ...]:  # so that it can be pickled, as when a worker process returns it
         return _budget_exceeded, (str(self), self.entry, self.spent, self.budget)
 
 
@@ -62,7 +62,7 @@ def _budget_exceeded(message: str, entry: Any, spent: Any, budget: Any) -> Budge
 
 
 class Overdrawn(DiscreetError, RuntimeError):
-    """Noise was requested that no ledger was charged for: a fault of the program, stopped before the draw."""
+    """Noise was requested that no ledger was charged for: a programming error, caught before the draw."""
 
 
 class SelfTestFailed(DiscreetError, RuntimeError):
@@ -70,4 +70,4 @@ class SelfTestFailed(DiscreetError, RuntimeError):
 
 
 class WouldLeak(DiscreetError, ValueError):
-    """Asked for something that would reveal private data; the message names the private way."""
+    """A request that would reveal private data; the message names a private alternative."""

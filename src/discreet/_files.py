@@ -22,20 +22,20 @@ _BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
 def lock(descriptor: int, *, alone: bool = True) -> None:
-    """Wait until nobody else holds the open file (or, if not ``alone``, nobody holds it alone), and hold it.
+    """Wait for the lock on the open file and take it: an exclusive lock, or a shared one if not ``alone``.
 
-    The kernel's lock (flock on POSIX, a byte range on Windows): it ends with the process, however that ends. A lock
-    *file* would outlive a killed run, and whether it is stale would be a guess.
+    This is the operating system's lock (flock on POSIX, a byte range on Windows), which is released when the process
+    exits for any reason. A lock *file* would remain after a killed run, and nobody could tell whether it is stale.
     """
     if sys.platform == "win32":
         while not try_lock(descriptor):
-            pass  # it waits ten seconds by itself; a holder may take longer
+            pass  # LK_LOCK gives up after ten seconds; the holder may need longer
     else:
         fcntl.flock(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Hold the open file alone, if nobody else holds it."""
+    """Take the exclusive lock on the open file if it is free. Returns whether it was."""
     try:
         if sys.platform == "win32":
             os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # a byte that never holds text: others may still read the file
@@ -58,8 +58,8 @@ def read_all(descriptor: int) -> bytes:
 
 
 def append_line(descriptor: int, line: Mapping[str, Any]) -> bytes:
-    """JSON in one write, then fsync: when this returns, the line is on disk. A short write leaves a torn line, to be
-    found."""
+    """Append JSON in one write, then fsync: when this returns, the line is on disk. A short write leaves a torn line,
+    which readers detect."""
     data = json.dumps(line, allow_nan=False).encode() + b"\n"
     os.lseek(descriptor, 0, os.SEEK_END)
     written = os.write(descriptor, data)
@@ -70,7 +70,7 @@ def append_line(descriptor: int, line: Mapping[str, Any]) -> bytes:
 
 
 def sync_folder(folder: Path) -> None:
-    """So that the name of a new file survives a power loss too."""
+    """Fsync a folder, so that the name of a new file survives a power loss too."""
     with suppress(OSError):  # some file systems (and Windows) cannot sync a folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:

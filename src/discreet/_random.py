@@ -1,7 +1,7 @@
 """Keyed randomness: one key, from the operating system or from a seed, and a number for each purpose.
 
-A draw is a pure function of ``(key, purpose, sweep, document, position)`` (see ``kernels/stream.py``). Purposes keep
-apart what must be independent: no two of them ever read the same place of the stream.
+A draw is a pure function of ``(key, purpose, sweep, document, position)`` (see ``kernels/stream.py``). Draws that must
+be independent have different purposes: no two purposes ever read the same place of the stream.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ class Key:
             return cls.from_seed(int(random_state.integers(2**63)))
         raise InputError(
             f"random_state must be None, an integer or a numpy generator; found {random_state!r}. "
-            "Leave it out for a secret run."
+            "Omit it for a fresh secret key."
         )
 
     def renewed(self, number: int) -> Key:
-        """For a run that goes on after an interruption: none of the draws that it has made before."""
+        """The key of a resumed run, which repeats none of the draws made before the interruption."""
         if not self.seeded:
             return Key.fresh()
         digest = hashlib.sha256(self.words.astype("<u4").tobytes() + f"renewed {int(number)}".encode()).digest()
         return Key(np.frombuffer(digest, dtype="<u4").astype(np.uint32), seeded=True)
 
     def generator(self, purpose: Purpose, sweep: int) -> np.random.Generator:
-        """numpy's generator, seeded with bits of this purpose and sweep. Never with the key itself: whoever guessed the
-        seed from what was drawn would know a part of the key that the noise depends on."""
+        """A numpy generator, seeded with bits of this purpose and sweep. Never with the key itself: whoever computed
+        the seed from the draws would know a part of the key that the noise depends on."""
         return np.random.Generator(np.random.PCG64(self.bits(purpose, sweep, 0, 8).tolist()))
 
     def bits(self, purpose: Purpose, sweep: int, document: int, n: int) -> UInt32Array:

@@ -78,7 +78,7 @@ def test_every_form_can_be_fitted_transformed_and_evaluated(
     assert "40 documents, 8 words, 200 tokens" in ran.err
     ran = run("transform", "model", source(), *column, "-o", "-")
     assert ran.code == 0, ran.err
-    assert "curator's eyes" in ran.err
+    assert "only their curator may see it" in ran.err
     rows = list(csv.DictReader(ran.out.splitlines()))
     assert (len(rows), list(rows[0])) == (40, ["document", "topic0", "topic1"])
     assert all(float(row[f"topic{i % 2}"]) > 0.9 for i, row in enumerate(rows))

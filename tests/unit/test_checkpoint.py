@@ -217,7 +217,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
 
 
 def test_a_ledger_in_memory_is_refused(tmp_path):
-    with pytest.raises(InputError, match="does not outlive"):
+    with pytest.raises(InputError, match="is lost when a run is interrupted"):
         model(tmp_path / "c", ledger=Ledger(unit="document")).fit(CORPUS)
 
 

@@ -193,7 +193,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path, model, unit, module):
     for change in ({"alpha": 0.2}, {"random_state": 1}, {"beta": 0.5}):
         with pytest.raises(InputError, match="another run"):
             model(tmp_path / "c", **change).fit(CORPUS)
-    with pytest.raises(InputError, match="does not outlive"):
+    with pytest.raises(InputError, match="is lost when a run is interrupted"):
         model(tmp_path / "d", ledger=Ledger(unit=unit)).fit(CORPUS)
     published = {"as_published": True, "clip": 4.0} if module is private_rounds else {"as_published": True}
     with pytest.raises(InputError, match=r"can(not)? be resumed"):

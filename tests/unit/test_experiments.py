@@ -382,7 +382,7 @@ def test_many_comparisons_are_counted_and_folded(tmp_path):
 
 def test_a_quick_run_says_that_it_has_no_weight(tmp_path):
     found = run(toy(), tmp_path, quick=True)
-    assert "of no weight" in report.text(found)
+    assert "no evidence" in report.text(found)
     assert found.to_json()["quick"] is True
     (path, *_) = report.write(found, tmp_path / "out", "x")
     assert path.name == "toy-figure1-quick.md"

@@ -199,7 +199,7 @@ def test_parameters_are_refused_before_the_words_are_charged(model):
 
 def test_users_are_refused_where_words_are_protected():
     model = SubsampledLDA(2, as_published=True, n_rounds=2)
-    with pytest.raises(InputError, match="knows no users"):
+    with pytest.raises(InputError, match="does not protect users"):
         fit_text(model, TEXTS, groups=range(len(TEXTS)), vocabulary=["rain", "wind"])
 
 

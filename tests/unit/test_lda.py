@@ -225,7 +225,7 @@ def test_the_progress_bar_is_on_standard_error(small, capsys):
     assert out == ""
     assert "training" in err
     assert "6/6" in err
-    assert "a second" in err
+    assert "per second" in err
     assert_array_equal(shown.components_, silent.components_)
 
 

@@ -342,7 +342,7 @@ def test_without_a_budget_it_asks_for_delta() -> None:
     ledger.charge(ROUND, 10, label="")
     assert ledger.spent(1e-6).epsilon == accounting.epsilon([Entry(ROUND, 10)], 1e-6)
     assert ledger.remaining() == math.inf
-    with pytest.raises(InputError, match="say at which delta"):
+    with pytest.raises(InputError, match="Give the delta"):
         ledger.spent()
 
 

@@ -94,7 +94,7 @@ def test_it_keeps_its_own_unchangeable_arrays() -> None:
         ({"topics": np.array([[1.5, -0.5, 0, 0]]), "alpha": [1]}, r"must not be negative; found -0.5 at \(0, 1\)"),
         ({"topics": np.full((2, 4), np.nan)}, "topics must be finite"),
         ({"topics": np.full(4, 0.25)}, "2 dimensions"),
-        ({"topics": np.empty((0, 4))}, "hold something"),
+        ({"topics": np.empty((0, 4))}, "not be empty"),
         ({"topics": "many"}, "topics must be numbers"),
         ({"vocabulary": WORDS[:3]}, "vocabulary has 3 words but the topics 4 columns"),
         ({"vocabulary": "abcd"}, "vocabulary has 1 words"),
@@ -122,7 +122,7 @@ def test_it_keeps_its_own_unchangeable_arrays() -> None:
         ({"switch": CROSS["switch"]}, "go together"),
         ({**CROSS, "collections": ("east", "east")}, "label of its own"),
         ({**CROSS, "collections": ("east", 1)}, "all strings or all whole numbers"),
-        ({**CROSS, "switch": 2 * CROSS["switch"]}, "must hold chances"),
+        ({**CROSS, "switch": 2 * CROSS["switch"]}, "must hold probabilities"),
         ({**CROSS, "switch": CROSS["switch"][:1]}, r"switch must be of shape \(2, 2\)"),
         ({**CROSS, "collection_topics": 2 * CROSS["collection_topics"]}, "must sum to 1"),
     ],
@@ -162,12 +162,12 @@ def test_transform_reads_a_document_by_the_topics_of_its_collection() -> None:
         np.testing.assert_array_equal(found[row], mixed.transform(counts[row : row + 1])[0])
     labelled = Corpus.from_counts(counts, WORDS, collections=["west", "east"])
     np.testing.assert_array_equal(release.transform(labelled), found)
-    for wrong, message in ((None, "not known"), (["west", "north"], "knows no collection 'north'")):
+    for wrong, message in ((None, "not known"), (["west", "north"], "has no collection 'north'")):
         with pytest.raises(InputError, match=message):
             release.transform(counts, collections=wrong)
     with pytest.raises(InputError, match="so it predicts none"):
         make().predict_proba(counts)
-    with pytest.raises(InputError, match="knows no collections"):
+    with pytest.raises(InputError, match="has no collections"):
         make().transform(counts, collections=["west", "east"])
     assert release.collection_top_words(1) == {"east": [["beta"], ["alpha"]], "west": [["gamma"], ["beta"]]}
     assert make().collection_top_words() == {}
@@ -271,13 +271,13 @@ def test_a_place_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(ReleaseError, match="takes no new folder"):
+    with pytest.raises(ReleaseError, match="permits no new folder"):
         make().save(tmp_path / "model")
     assert everything_in(tmp_path) == []
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device"), MemoryError()])
-@pytest.mark.parametrize("where", ["_write_text", "_settle", "_digest", "sync_folder", "_move_into_place"])
+@pytest.mark.parametrize("where", ["_write_text", "_sync", "_digest", "sync_folder", "_move_into_place"])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_failed_save_leaves_no_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, where: str, overwrite: bool

@@ -230,7 +230,7 @@ def test_a_counter_that_is_lost_or_anothers_is_refused(path: Path, counter: Path
     counter.unlink()
     with pytest.raises(InputError, match=r"counter .* is missing") as caught:
         file.charge(SMALL, label="y")
-    command = str(caught.value).partition("make it anew: ")[2]
+    command = str(caught.value).partition("make a new one: ")[2]
     subprocess.run(["sh", "-c", command], check=True)  # for somebody who is sure that the file is complete
     file.charge(SMALL, label="y")
     BudgetFile.create(tmp_path / "other", 9.0, 0.0, counter=counter.with_name("other"))

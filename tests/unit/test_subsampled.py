@@ -83,7 +83,7 @@ def test_other_refusals(corpus):
         tiny(ledger=ledger).fit(corpus.most_frequent(10))
     with pytest.raises(InputError, match="exactly one user id"):
         tiny(ledger=ledger).fit(corpus, groups=["a"])
-    with pytest.raises(InputError, match="knows no users"):
+    with pytest.raises(InputError, match="does not protect users"):
         published().fit(corpus, groups=["a"] * 40)
     with pytest.raises(InputError, match="no document with two"):
         tiny(ledger=ledger).fit(corpus, public=np.zeros((2, 30), int))

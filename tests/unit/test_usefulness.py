@@ -18,7 +18,7 @@ from discreet.models.fit_text import fit_text
 from discreet.models.private import model as private
 from discreet.models.private.rounds import PrivateRounds
 from discreet.privacy.accounting import epsilon
-from discreet.release.usefulness import Setting, Usefulness, _way_out, few_words, foreseen, judge
+from discreet.release.usefulness import Setting, Usefulness, _advice, few_words, foreseen, judge
 from tests.support.spending import check_refusal, drawn, hopeless
 
 FREQUENCIES = 1 / np.arange(1.0, 1001.0)
@@ -105,7 +105,7 @@ def test_the_way_out_is_never_more_of_the_same(n_words, n_topics, epsilon, n_uni
     users, selected, hidden, few = known
     setting = Setting(epsilon, n_units=n_units, users=users, selected=selected)
     few = few and bool(few_words(n_words, n_topics, selected=selected))
-    advice = _way_out(n_words, n_topics, setting, hidden=hidden, too_few=few)
+    advice = _advice(n_words, n_topics, setting, hidden=hidden, too_few=few)
     assert bool(advice) == (hidden or few)
     told = {name: float(found.replace(",", "")) for name, found in re.findall(r"(\w+)[ =]([\d.,]*\d)", advice)}
     assert told.get("epsilon", math.inf) > epsilon

@@ -1,7 +1,7 @@
 """The command line: parse, call one library function, print.
 
-This file is the outer wall. Whatever a command raises on purpose becomes one line on stderr and exit code 2; a
-traceback means a fault of ours.
+This file catches every error. What a command raises on purpose becomes one line on stderr and exit code 2; a traceback
+means a bug in discreet.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ BROKEN_PIPE = 1
 
 
 class Kept(BaseException):
-    """Interrupted, and the command has said itself what it keeps."""
+    """Interrupted; the command has already printed what it keeps."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (closed by whoever called us: `>&-`)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (the caller may have closed it: `>&-`)
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without ε must not cost the user a result
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ε must not lose the result
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DiscreetError as error:
         return _refuse(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter prints an error at exit
         return BROKEN_PIPE
     except MemoryError:
         return _refuse("there is not enough memory. Try fewer topics, fewer words (--max-words) or fewer documents.")
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Parse and call. Typer's own complaints (unknown option, missing argument) become ours."""
+    """Parse and call. Typer's own errors (unknown option, missing argument) are printed in our form."""
     import typer
 
     from discreet.cli.app import app
@@ -76,14 +76,14 @@ def _run(arguments: list[str]) -> int:
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    """One line without the place in the code, for the person at the terminal."""
+    """One line without the place in the code, for the user at the terminal."""
     from discreet.cli.wording import in_options
 
     print(f"warning: {in_options(str(message))}", file=sys.stderr)
 
 
 def _unknown_option(error: Any) -> str | None:
-    """Of an option that is not there: the nearest that is."""
+    """The message for an unknown option, with the most similar known one."""
     name = getattr(error, "option_name", None)
     if name is None or not hasattr(error, "possibilities") or error.ctx is None:
         return None

@@ -1,4 +1,4 @@
-"""The list of commands. Nothing heavy is imported here: ``discreet --help`` must come at once."""
+"""The list of commands. Nothing heavy is imported here: ``discreet --help`` must start fast."""
 
 from __future__ import annotations
 

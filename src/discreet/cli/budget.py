@@ -40,7 +40,7 @@ def budget(
         typer.Option(
             "--counter",
             metavar="FILE",
-            help="A second file, on another disk, by which an older copy of the budget put in its place is noticed.",
+            help="A second file, on another disk, to notice when an older copy replaces the budget file.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -96,13 +96,14 @@ def _show(file: BudgetFile, *, as_json: bool) -> None:
     typer.echo(f"budget: {file.budget} per {file.unit} ({file.relation})")
     typer.echo(f"spent: ε = {_rounded(spent.epsilon)} ({spent.method}), left: {left:.4g}")
     if file.counter is None:
-        typer.echo("no counter: an older copy put in place of this file is noticed only by a process that has read it")
+        typer.echo("no counter: only a process that has read this file would notice that an older copy replaced it")
     else:
         typer.echo(f"counter: {file.counter} agrees")
 
 
 def _runs(charges: Sequence[Charge]) -> list[list[Charge]]:
-    """The charges of each run together, in the order in which runs began. A charge without a run is one by itself."""
+    """The charges of each run together, in the order in which runs began. A charge without a run counts as a run of its
+    own."""
     runs: dict[object, list[Charge]] = {}
     for number, charge in enumerate(charges):
         runs.setdefault(number if charge.run is None else charge.run, []).append(charge)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus
 
 EPSILON = 4.0
-"""Where 11,400 docstrings give topics clearly better than the unigram model. Found in one fit each (completion
-perplexity of each tenth document, held out; unigram in brackets; words selected from the same budget): 20 topics at
-ε = 4: 222 (362), 644 words. With an earlier recipe, which had 239 there: 10 topics at ε = 1: 86 (112), but
-over 155 words only; at 2: 152 (206), 324 words; at 8: 380 (582), 1,199 words, where 20 topics reached 361 and plain LDA
+"""With this ε 11,400 docstrings give topics clearly better than the unigram model. Measured in one fit each (completion
+perplexity of each tenth document, held out; unigram in brackets; words selected from the same budget): 20 topics at ε =
+4: 222 (362), 644 words. With an earlier recipe, which had 239 there: 10 topics at ε = 1: 86 (112), but over 155 words
+only; at 2: 152 (206), 324 words; at 8: 380 (582), 1,199 words, where 20 topics reached 361 and plain LDA
 306. Perplexities over different words cannot be compared."""
 
 
@@ -36,7 +36,7 @@ def demo(
     from discreet.models.private.model import PrivateLDA
 
     typer.echo("Reading the docstrings of the standard library, numpy, scipy and scikit-learn …")
-    corpus = replace(datasets.docstrings(), groups=None)  # documents are the unit: the few modules would drown in noise
+    corpus = replace(datasets.docstrings(), groups=None)  # documents are the unit: modules are too few for it
     held_out = [d % 10 == 0 for d in range(corpus.n_documents)]
     train, rest = corpus[[not held for held in held_out]], corpus[held_out]
     typer.echo(
@@ -52,7 +52,7 @@ def demo(
     start = time.perf_counter()
     model = PrivateLDA(n_topics, epsilon=EPSILON, n_rounds=rounds, n_threads=threads, progress=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # fewer topics, or hardly useful ones: said below
+        warnings.simplefilter("ignore", UserWarning)  # fewer topics, or topics of little use: printed below
         model = fit_text(model, train)
     seconds = time.perf_counter() - start
     release = model.release()

@@ -56,7 +56,7 @@ PANELS = {
 """How ``fit --help`` shows the parameters below."""
 
 LEAST_ROOM = 2**17
-"""Bytes that must be free where a model is to be written, beside those of its topics: for words, and what is said."""
+"""Bytes that must be free where a model is written, besides those of its topics: for the words and release.json."""
 
 
 def fit(
@@ -67,7 +67,7 @@ def fit(
         float | None, typer.Option("--epsilon", metavar="E", help="Privacy budget of this run; makes it private.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option("--delta", metavar="D", help="Of (epsilon, delta); 1e-06 by default.")
+        float | None, typer.Option("--delta", metavar="D", help="The delta of (epsilon, delta); 1e-06 by default.")
     ] = None,
     budget: Annotated[
         Path | None, typer.Option("--budget", metavar="FILE", help="Charge this budget file (see `discreet budget`).")
@@ -90,11 +90,11 @@ def fit(
     ] = False,
     epsilon_inherent: Annotated[
         float | None,
-        typer.Option("--epsilon-inherent", metavar="E", help="hybrid as published: of the draws of one sweep."),
+        typer.Option("--epsilon-inherent", metavar="E", help="hybrid as published: epsilon of one sweep's draws."),
     ] = None,
     epsilon_laplace: Annotated[
         float | None,
-        typer.Option("--epsilon-laplace", metavar="E", help="hybrid as published: of the noise of one sweep."),
+        typer.Option("--epsilon-laplace", metavar="E", help="hybrid as published: epsilon of one sweep's noise."),
     ] = None,
     adaptive: Annotated[
         bool, typer.Option("--adaptive", help="subsampled: units with frequent words take part more often.")
@@ -106,7 +106,7 @@ def fit(
             metavar="1|2|3|4",
             min=1,
             max=4,
-            help="spectral, with --as-published: which of the paper's four.",
+            help="spectral, with --as-published: one of the paper's four configurations.",
         ),
     ] = None,
     n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
@@ -171,7 +171,7 @@ def fit(
     file_of_budget = _open_budget(budget)
     from discreet.corpus.corpus import LONGEST_DOCUMENT
 
-    # then --max-words is a matter of what was released; pictures have no words to select
+    # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not holds_pictures(file, dataset)
     corpus = open_corpus(
         file,
@@ -190,7 +190,7 @@ def fit(
         quiet=quiet,
     )
     if vocabulary is not None and not quiet:
-        _tell_lost_words(vocabulary, corpus)
+        _note_lost_words(vocabulary, corpus)
     if row.private:
         check_words(corpus, name, row, selecting=selecting)
     unused = {"group": None if row.users else group, "label": label}
@@ -205,27 +205,27 @@ def fit(
 
         common["ledger"] = Ledger(file=file_of_budget)
     if not quiet and not row.private:
-        common["callbacks"] = [partial(_introduce, corpus)]
+        common["callbacks"] = [partial(_note_corpus, corpus)]
     elif not quiet and budget is not None:
         common["callbacks"] = [
-            partial(_tell_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
+            partial(_note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
         ]
     check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
-    model = make_model(row, n_topics, given, **common)  # after reading: bad input need not wait for its module
+    model = make_model(row, n_topics, given, **common)  # last: bad input is reported before its import
     start = time.perf_counter()
     from discreet.models.fit_text import fit_text
     from discreet.training.checkpoint import kept_until_safe
 
     paid, failed = Paid(file_of_budget), None
     with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
-        found = None if quiet else partial(_tell_words, budget)
+        found = None if quiet else partial(_note_words, budget)
         model = fit_text(model, corpus, max_words=max_words if selecting else None, after_selection=found)
         seconds = time.perf_counter() - start
         release = model.release()
         failed = save(release, output, overwrite=overwrite, paid=paid)
     if failed is not None:
         raise failed
-    with suppress(KeyboardInterrupt):  # the model is written: stopping the print-out now is no failure
+    with suppress(KeyboardInterrupt):  # the model is written: interrupting the output now is not a failure
         _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
 
 
@@ -233,16 +233,16 @@ def _nested(one: Path, other: Path) -> bool:
     return one == other or one in other.parents or other in one.parents
 
 
-def _introduce(corpus: Corpus, info: SweepInfo) -> None:
-    """Tell the curator what is being read, once the first sweep has shown that it can be used."""
+def _note_corpus(corpus: Corpus, info: SweepInfo) -> None:
+    """Print the size of the corpus, once the first sweep has shown that it can be used."""
     if info.sweep == 1:
         empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
         n_documents, n_words = counted(corpus.n_documents, "document"), counted(corpus.n_words, "word")
         show.note(f"{n_documents}{empty}, {n_words}, {counted(corpus.n_tokens, 'token')}")
 
 
-def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
-    """A word of the list that the tokenizer would cut, or pass over, is lost silently. (No document is read.)"""
+def _note_lost_words(vocabulary: Path, corpus: Corpus) -> None:
+    """Name words of the list that the tokenizer never finds: they would be lost silently. (No document is read.)"""
     if corpus.tokenizer is None:
         return
     words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
@@ -259,20 +259,20 @@ def _tell_lost_words(vocabulary: Path, corpus: Corpus) -> None:
         )
 
 
-def _tell_words(budget: Path | None, n_words: int) -> None:
-    """Their number is released with them."""
+def _note_words(budget: Path | None, n_words: int) -> None:
+    """Print how many words were selected; this number is released with them."""
     charged = "" if budget is None else f"; {budget} has been charged for them"
     show.note(f"selected privately: {counted(n_words, 'word')}{charged}")
 
 
-def _tell_charge(budget: Path, what: str, info: SweepInfo) -> None:
-    """Before anybody stops the run: that would not give the budget back."""
+def _note_charge(budget: Path, what: str, info: SweepInfo) -> None:
+    """Print what was charged before the user may stop the run: stopping does not restore the budget."""
     if info.sweep == 1:
         show.note(f"{budget} has been charged for {what}, even if it is interrupted")
 
 
 def _open_budget(path: Path | None) -> BudgetFile | None:
-    """Before anything is read: a damaged or missing file should not cost the time of reading documents."""
+    """Open it before anything is read: a damaged or missing file should not cost the time of reading documents."""
     if path is None:
         return None
     from discreet.privacy.budget import BudgetFile
@@ -281,7 +281,8 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
 
 
 def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> None:
-    """The refusal of private models, in the words of the command line; what passes is all text, public, or a matrix."""
+    """Refuse what private models refuse, in terms of the command line. All words of a text, public words and matrices
+    pass."""
     if corpus.codebook is not None and not corpus.codebook.public:
         raise WouldLeak(
             "the visual words were learnt from the private pictures: the centre of a rare word is a mean of a few "
@@ -296,14 +297,14 @@ def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> N
             else f"{name} in this form cannot select words privately; {able} can."
         )
         raise WouldLeak(
-            "the words were read from the private text, and a word that one person used gives that person away. Name a "
-            f"public word list with --vocabulary, and leave --max-words out. ({why})"
+            "the words were read from the private text, and a word that one person used can identify that person. Name "
+            f"a public word list with --vocabulary, and leave --max-words out. ({why})"
         )
 
 
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
-    """What the library warns of, as a line for the person at the terminal."""
+    """Warnings of the library, each as one line for the user at the terminal."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_, **__: show.note(f"warning: {in_options(str(message))}")
@@ -311,7 +312,8 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 def _report(release: Release, output: Path, seconds: float | None, *, quiet: bool, as_json: bool) -> None:
-    """``seconds`` are told of ordinary models only: how long training took says how much there was to read."""
+    """``seconds`` are printed for ordinary models only: the duration of a training depends on how much text there
+    is."""
     if as_json:
         show.as_json(summary(release, output, seconds))
         return

@@ -43,7 +43,7 @@ class Chosen(NamedTuple):
 
     @property
     def called(self) -> str:
-        """As a person would ask for it."""
+        """How it is chosen on the command line."""
         if self.form is self.model.as_published:
             return f"{self.model.method} --as-published"
         return self.model.method if self.form is self.model.sound else f"{self.model.method} without --epsilon"
@@ -62,7 +62,7 @@ class Chosen(NamedTuple):
 
 
 def check_method(name: str, given: Mapping[str, Any]) -> Chosen:
-    """The form asked for, before anything is read. ``given`` holds every option, None where it was not."""
+    """The form asked for, before anything is read. ``given`` holds every option, None if it was not given."""
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"this version has {', '.join(METHODS)}."
@@ -118,7 +118,7 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
 
 
 def _hint(chosen: Chosen, option: str) -> str:
-    """With what an option would go."""
+    """Which options or methods an option goes with."""
     model = chosen.model
     if option == "epsilon":  # of private forms, only HDP-LDA as published has none
         return " Give the parts of a sweep: --epsilon-inherent, and --epsilon-laplace unless there is to be no noise."
@@ -138,7 +138,7 @@ def _all_options(model: Model) -> set[str]:
 
 
 def _check_numbers(given: Mapping[str, Any]) -> None:
-    """Those that say how much privacy is spent, in the words of the command line."""
+    """Check the numbers that decide how much privacy is spent, with messages for the command line."""
     for option in ("epsilon", "epsilon-inherent", "epsilon-laplace"):
         if option in given and not 0 < given[option] < math.inf:
             raise InputError(
@@ -160,7 +160,7 @@ def make_model(chosen: Chosen, n_topics: int, given: Mapping[str, Any], **common
     }
     kind = getattr(import_module(chosen.model.home), chosen.model.name)
     known = kind._get_param_names()
-    if "alpha0" in known and "alpha" in common:  # the sum of what the others take for each topic
+    if "alpha0" in known and "alpha" in common:  # the sum over topics of what other methods call alpha
         common["alpha0"] = n_topics * common["alpha"]
     common = {parameter: value for parameter, value in common.items() if parameter in known}
     model: TopicModel = kind(n_topics, **{**chosen.form.defaults, **common, **named})

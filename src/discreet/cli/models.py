@@ -33,7 +33,7 @@ ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder t
 
 CURATOR = (
     "note: this is computed from the documents themselves and is not covered by the model's guarantee. "
-    "If they are private, it is for their curator's eyes."
+    "If they are private, only their curator may see it."
 )
 
 
@@ -106,7 +106,7 @@ def predict(
 
     release = Release.load(model)
     if release.collections is None:
-        raise InputError(f"{model} knows no collections, so it predicts none. Train one with --method cross-lda.")
+        raise InputError(f"{model} has no collections, so it predicts none. Train one with --method cross-lda.")
     corpus = _documents(model, release, file, dataset, text, None, id_column)
     chances = release.predict_proba(corpus, n_threads=threads)
     names = range(corpus.n_documents) if corpus.labels is None else corpus.labels.tolist()
@@ -139,7 +139,7 @@ def evaluate(
     from discreet.release.release import Release
 
     release = Release.load(model)
-    tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary knows which are words
+    tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary decides which words count
     _check_collection(model, release, collection)
     pictures = holds_pictures(file, dataset)
     how: dict[str, Any] = {"codebook": _codebook(model, release)} if pictures else {"tokenizer": tokenizer}
@@ -203,7 +203,7 @@ def _documents(
     collection: str | None,
     id_column: str | None,
 ) -> Corpus:
-    """The documents in the words of the model. None of its words at all is a mistake, not a result."""
+    """The documents over the vocabulary of the model. Documents without any of its words are an error."""
     pictures = holds_pictures(file, dataset)
     words: dict[str, Any] = {"vocabulary": release.vocabulary, "tokenizer": release.tokenizer}
     how = {"codebook": _codebook(model, release)} if pictures else words
@@ -219,7 +219,7 @@ def _codebook(model: Path, release: Release) -> Codebook:
 
 def _check_collection(model: Path, release: Release, collection: str | None) -> None:
     if collection is not None and release.collections is None:
-        raise InputError(f"{model} knows no collections. Leave --collection out.")
+        raise InputError(f"{model} has no collections. Leave --collection out.")
 
 
 def _known(model: Path, corpus: Corpus) -> Corpus:

@@ -1,4 +1,4 @@
-"""What was paid for is not lost: neither by Ctrl-C nor by a full disk, and a person is told what was charged."""
+"""Keep what was paid for, despite Ctrl-C or a full disk, and print what was charged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Paid:
         """A sentence, or nothing without a budget file."""
         if self._file is None:
             return ""
-        with suppress(InputError, OSError):  # a file that was moved meanwhile shall not hide what this is about
+        with suppress(InputError, OSError):  # if the file was moved meanwhile, the first error must still be shown
             if len(self._file.charges()) == self._before:
                 return f" {self._file.path} has not been charged."
             spent = self._file.ledger().spent().epsilon
@@ -41,7 +41,8 @@ class Paid:
 
 @contextmanager
 def stoppable(checkpoint: Path | None, paid: Paid) -> Iterator[None]:
-    """Ctrl-C with a checkpoint is a pause; without one nothing is kept. Either way it is said what was charged."""
+    """Ctrl-C with a checkpoint is a pause; without one nothing is kept. In both cases the note says what was
+    charged."""
     from discreet.training.pause import Paused, finishing
 
     try:
@@ -87,14 +88,15 @@ def check_space(output: Path, needed: int) -> None:
 
 
 def save(release: Release, output: Path, *, overwrite: bool, paid: Paid) -> ReleaseError | None:
-    """Write the model: where it was asked for or, if that fails, wherever there is room; then what to say of it."""
+    """Write the model: where it was asked for or, if that fails, wherever there is room; the error that says where it
+    is, if any."""
     try:
         release.save(output, overwrite=overwrite)
     except ReleaseError as error:
         for parent in (tempfile.gettempdir(), Path.cwd(), os.path.expanduser("~")):
             with suppress(ReleaseError, OSError):
                 return ReleaseError(
-                    f"{error} The model is complete: it lies in {_kept(release, Path(parent), output.name)}. Move it "
+                    f"{error} The model is complete: it is in {_kept(release, Path(parent), output.name)}. Move it "
                     f"where you want it.{paid}"
                 )
         raise ReleaseError(f"{error} The model is lost.{paid}") from None

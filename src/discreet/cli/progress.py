@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 PATIENCE = 1.0
-"""Seconds without a bar: most files are read by then, and loading what draws it would take part of that time."""
+"""Seconds without a bar: most files are read by then, and importing the bar would take part of that time."""
 
 
 @contextmanager

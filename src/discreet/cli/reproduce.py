@@ -24,7 +24,8 @@ def reproduce(
         bool, typer.Option("--quick", help="A few small settings in seconds, to see that everything works.")
     ] = False,
     repetitions: Annotated[
-        int | None, typer.Option("--repetitions", metavar="N", min=1, help="Runs of each setting; see the list.")
+        int | None,
+        typer.Option("--repetitions", metavar="N", min=1, help="Runs of each setting; the list has the default."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -40,8 +41,8 @@ def reproduce(
 ) -> None:
     """Run FIGURE of PAPER at the paper's scale and say whether its findings hold here.
 
-    Finished cells are kept: stopped or killed, the same command goes on. Repetitions are seeded, so nothing that is
-    trained here has a guarantee.
+    Finished cells are kept: after an interruption the same command continues. Repetitions are seeded, so nothing that
+    is trained here has a guarantee.
     """
     from discreet import experiments
 
@@ -62,13 +63,13 @@ def reproduce(
         if not found.records:
             raise InputError(f"nothing of {experiment.name} is finished yet in {folder}. Run it without --only-show.")
     if output is not None:
-        output.mkdir(parents=True, exist_ok=True)  # rather now than after hours
+        output.mkdir(parents=True, exist_ok=True)  # fail now, not after hours
         if not os.access(output, os.W_OK):
             raise InputError(f"{output} cannot be written to. Name another folder with --output.")
     if not only_show:
-        tell = None if quiet else _tell
+        report_cell = None if quiet else _print_progress
         try:
-            found = run(experiment, folder, quick=quick, repetitions=repetitions, tell=tell)
+            found = run(experiment, folder, quick=quick, repetitions=repetitions, report_cell=report_cell)
         except KeyboardInterrupt:
             show.note(f"interrupted: finished cells are kept in {folder}; the same command resumes the run")
             raise Kept from None
@@ -93,7 +94,7 @@ def _list(found: list[Experiment], *, as_json: bool) -> None:
         show.table(columns, rows)
 
 
-def _tell(progress: Progress) -> None:
+def _print_progress(progress: Progress) -> None:
     from discreet.experiments.intervals import number
     from discreet.experiments.report import duration
     from discreet.experiments.tables import label, symbol

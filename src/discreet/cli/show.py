@@ -1,4 +1,4 @@
-"""How results look. A terminal gets a table; a pipe gets one line per row; a program gets JSON."""
+"""How results are printed. A terminal gets a table; a pipe gets one line per row; a program gets JSON."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def note(text: str) -> None:
-    """Something for the person at the terminal, on stderr: stdout belongs to the result."""
-    print(text, file=sys.stderr)  # looked up here and now: a progress bar lends its own stderr, which writes above it
+    """Print a note for the user at the terminal on stderr: stdout is for the result."""
+    print(text, file=sys.stderr)  # looked up at each call: a progress bar replaces stderr to write above it
 
 
 def as_json(value: Any) -> None:
@@ -68,8 +68,8 @@ def shortened(label: str) -> str:
 
 
 def topics_table(release: Release, n_words: int = 10) -> None:
-    """A row per topic; of a cross-collection model one more for each collection's own words, and how much of the
-    topic's text there they are."""
+    """One row per topic. A cross-collection model has one more per collection: its own words for the topic, and their
+    share of the topic's text there."""
     common = [" ".join(best) for best in release.top_words(n_words)]
     if release.switch is None:
         table(("topic", "words"), [(str(k), words) for k, words in enumerate(common)], right=("topic",))
@@ -98,12 +98,12 @@ def topics_json(release: Release, n_words: int = 10) -> dict[str, Any]:
 
 
 def usefulness_json(release: Release) -> Any:
-    """null where the model adds no noise, or does not judge itself."""
+    """null if the model adds no noise, or has no verdict."""
     return release.usefulness and {**release.usefulness.to_json(), "summary": release.usefulness.summary()}
 
 
 def printable(text: str) -> str:
-    """Words come from outside: nothing in them may steer a terminal."""
+    """Words come from outside: control characters in them must not reach the terminal."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 

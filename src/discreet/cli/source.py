@@ -53,7 +53,7 @@ MaxWordsOption = Annotated[
         "--max-words",
         metavar="N",
         min=1,
-        help="Keep the N most frequent words (of a private model: of those selected).",
+        help="Keep the N most frequent words (private models: of the selected words).",
     ),
 ]
 StopWordsOption = Annotated[
@@ -117,9 +117,9 @@ def open_corpus(
 ) -> Corpus:
     """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use.
 
-    ``tokenizer`` is that of a model, for text that has not been counted yet, and of pictures ``codebook`` may be;
-    ``max_tokens`` thins rows of counts.
-    What ``id_column`` holds becomes the labels of the corpus. Unless ``quiet``, a bar shows what has been read.
+    ``tokenizer`` is that of a model, for text that has not been counted yet, and ``codebook`` may be that of a model of
+    pictures; ``max_tokens`` limits the tokens of a row of counts. What ``id_column`` holds becomes the labels of the
+    corpus. Unless ``quiet``, a bar shows what has been read.
     """
     from discreet.cli.startup import load_sklearn
 
@@ -140,7 +140,7 @@ def open_corpus(
     load: Callable[..., Corpus]
     if name is not None:
         if columns:
-            raise InputError(f"the data set {name!r} knows its own columns. Leave --{next(iter(columns))} out.")
+            raise InputError(f"the data set {name!r} has fixed columns. Leave --{next(iter(columns))} out.")
         load = partial(datasets.load, name)
     else:
         if not Path(str(file)).exists() and str(file) in datasets.NAMES:
@@ -166,7 +166,7 @@ def open_corpus(
             load = partial(load, max_tokens=max_tokens)
         for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas)):
             if value is not None:
-                raise InputError(f"these documents are counts of words already. Leave --{option} out.")
+                raise InputError(f"these documents are already word counts. Leave --{option} out.")
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
     if token_pattern is not None or stop is not None or lemmas is not None:
@@ -188,7 +188,8 @@ def stop_list(name: str | None) -> frozenset[str] | None:
 
 
 def _counts_without(stop: frozenset[str], load: Callable[..., Corpus], options: dict[str, Any]) -> Corpus:
-    """Counts never meet a tokeniser, so stop words are dropped here, before the most frequent words are kept."""
+    """Counts do not pass through a tokenizer, so stop words are dropped here, before the most frequent words are
+    kept."""
     from discreet.corpus import Vocabulary
 
     corpus = load(**{option: value for option, value in options.items() if option != "max_words"})

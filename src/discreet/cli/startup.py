@@ -1,9 +1,9 @@
-"""scikit-learn without the half second that it waits for ``scipy.stats``.
+"""Import scikit-learn without the half second that ``scipy.stats`` takes.
 
 scikit-learn imports ``scipy.stats``, a third of the start of a command, for functions that no command calls. While it
-is imported here, an empty module stands in. Afterwards that is taken away again, and whoever does want ``scipy.stats``
-gets the real one: scipy loads its parts when they are first asked for. Only commands do this, in a process of their
-own; the library never touches what others import.
+is imported here, an empty module takes the place of ``scipy.stats``. It is removed afterwards, and code that needs
+``scipy.stats`` gets the real one: scipy loads its parts on first use. Only commands do this, in a process of their own;
+the library never changes what others import.
 """
 
 from __future__ import annotations

@@ -22,11 +22,12 @@ STDOUT = Path("-")
 
 
 def check_output(path: Path, *, overwrite: bool, with_ids: bool = False) -> None:
-    """Before anything is computed. Rows describe private documents, so they do not belong into a release."""
+    """Check before anything is computed. Rows describe private documents, so they must not be written into a
+    release."""
     if path == STDOUT:
         return
     if path.suffix.lower() not in _WRITERS:
-        raise InputError(f"{path} must end in {', '.join(_WRITERS)}, which says how to write it. Choose one of them.")
+        raise InputError(f"{path} must end in {', '.join(_WRITERS)}, which selects the format. Choose one of them.")
     if with_ids and path.suffix.lower() == ".npy":
         raise InputError(f"{path} would hold numbers only, so there is no place for --id. Choose .csv or .jsonl.")
     if path.is_dir():
@@ -49,7 +50,7 @@ def check_output(path: Path, *, overwrite: bool, with_ids: bool = False) -> None
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """What goes wrong with a temporary file is told of the file that was asked for."""
+    """Report errors of the temporary file under the name of the requested file."""
     try:
         yield
     except OSError as error:
@@ -88,7 +89,7 @@ def _csv(file: IO[bytes], rows: FloatArray, ids: AnyArray | None) -> None:
 
 
 class _Encoded:
-    """What the csv module writes to: text in, UTF-8 out."""
+    """A file for the csv module: takes text, writes UTF-8."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

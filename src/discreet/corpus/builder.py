@@ -23,7 +23,7 @@ Document: TypeAlias = str | Sequence[str] | None
 """A text, or a list of its words; None (also NaN, pandas.NA) is an empty document, so that rows stay aligned."""
 
 AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
-"""How text becomes words; None for the usual way."""
+"""How text becomes words; None for the default tokenizer."""
 
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
 
@@ -34,8 +34,8 @@ class CorpusBuilder:
     With ``vocabulary``, a public list or a file of one, other words are dropped and the origin of the words is
     ``public`` (a ``Vocabulary`` keeps its own). Without, the vocabulary is learnt: all words but stop words, or the
     ``max_words`` most frequent (ties go to the word that comes first in the alphabet), and its origin is ``text``. A
-    learnt vocabulary is in alphabetical order, so that it does not tell which document used a word first, and does not
-    change when documents are read in another order.
+    learnt vocabulary is in alphabetical order, so that it does not reveal which document used a word first, and does
+    not change when documents are read in another order.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class CorpusBuilder:
         self._words_of = self.tokenizer.words_of
         self._ids: dict[str, int]
         if self.vocabulary is None:
-            self._ids = defaultdict(count().__next__)  # a new word takes the next number, without a line of Python
+            self._ids = defaultdict(count().__next__)  # a new word gets the next number, without a Python-level call
         else:
             self._ids = self.vocabulary.columns
             if self.tokenizer.function is None and not any(map(self.tokenizer.finds, self.vocabulary)):
@@ -72,9 +72,9 @@ class CorpusBuilder:
         return len(self._lengths)
 
     def add(self, text: Document, *, group: Any = None, collection: Any = None, label: Any = None) -> None:
-        """Take in one document: a text, or a list of its words, which are taken as they are. None and NaN are empty.
+        """Add one document: a text, or a list of its words, which are used unchanged. None and NaN are empty.
 
-        Either every document has a group, or none; so for collections.
+        Either every document has a group, or none has one; the same holds for collections.
         """
         words = [] if is_missing(text) else self._words(text)
         for column, value in zip(self._columns.values(), (group, collection, label), strict=True):
@@ -106,7 +106,7 @@ class CorpusBuilder:
         return words
 
     def build(self) -> Corpus:
-        """The corpus. The builder gives its tokens away, so this works once."""
+        """The corpus. This empties the builder, so it can be called once."""
         if self._built:
             raise InputError("this builder has built its corpus already. Make a new CorpusBuilder.")
         if not len(self):
@@ -127,7 +127,7 @@ class CorpusBuilder:
         self._recent_size = 0
 
     def _learnt(self) -> tuple[Int32Array, IntArray, Vocabulary]:
-        """Choose the words, then renumber the tokens chunk by chunk, letting each chunk go once it is copied."""
+        """Choose the words, then renumber the tokens chunk by chunk, freeing each chunk once it is copied."""
         spelled = list(self._ids)
         counts = np.zeros(len(spelled), np.int64)
         for chunk, _ in self._chunks:
@@ -137,7 +137,7 @@ class CorpusBuilder:
             raise InputError(
                 "no word was found in the documents with "  # how many there are may be private
                 f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern}'}"
-                f"{' but stop words' if spelled else ''}. Check the text, or say what a word is (token_pattern=)."
+                f"{' other than stop words' if spelled else ''}. Check the text and the pattern (token_pattern=)."
             )
         column = np.full(len(spelled), -1, np.int32)
         column[chosen] = np.arange(len(chosen), dtype=np.int32)
@@ -157,7 +157,7 @@ class CorpusBuilder:
 
 
 def add_texts(builder: CorpusBuilder, texts: Any) -> CorpusBuilder:
-    """Add all documents of a list, an array or a column; an error names the first that is none."""
+    """Add all documents of a list, an array or a column; an error names the first item that is not a document."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) != 1:
         raise InputError(
             f"texts must come as a list of documents, each a string or a list of words; found {type(texts).__name__}"
@@ -172,7 +172,7 @@ def add_texts(builder: CorpusBuilder, texts: Any) -> CorpusBuilder:
 
 
 def holds_texts(X: Any) -> bool:
-    """Whether documents come as strings or as lists of words, and not as counts. Missing ones do not tell."""
+    """Whether documents come as strings or as lists of words, and not as counts. Missing documents are skipped."""
     if isinstance(X, str):
         return True
     if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable) or isinstance(X, Iterator):
@@ -186,10 +186,10 @@ def is_tokens(document: Any) -> bool:
 
 
 def texts_for_model(X: Any, vocabulary: Sequence[str] | None, tokenizer: AnyTokenizer) -> Corpus:
-    """Other text in the words of a model that was trained before."""
+    """New text as a corpus over the vocabulary of a trained model."""
     if vocabulary is None:
         raise InputError(
-            "this model was trained on counts of words that it cannot name, so it takes no text. Pass counts of the "
+            "this model was trained on counts without the names of the words, so it takes no text. Pass counts of the "
             "same columns, or train on a Corpus."
         )
     if tokenizer is None and any(isinstance(text, str) for text in X):
@@ -201,7 +201,8 @@ def texts_for_model(X: Any, vocabulary: Sequence[str] | None, tokenizer: AnyToke
 
 
 class _Column:
-    """Ids of documents, each different value stored once. Absent labels become ''; absent groups are refused."""
+    """One value per document; each distinct value is stored once. Absent labels become ''; absent groups are
+    refused."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -21,7 +21,7 @@ from discreet._errors import InputError
 from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.kmeans import LONGEST, k_means, nearest
-from discreet.corpus.lines import PathLike, existing, first_line, shown, tell_read
+from discreet.corpus.lines import PathLike, existing, first_line, report_read, shown
 from discreet.corpus.vocabulary import Vocabulary
 
 N_WORDS = 700
@@ -145,7 +145,7 @@ class Codebook:
             sample,
             min(int(n_words), different),
             generator,
-            lambda done, total: tell_read(done, total, "learning visual words"),
+            lambda done, total: report_read(done, total, "learning visual words"),
         )
         return cls(np.unique(centres, axis=0), patches.grid, public)
 

@@ -1,4 +1,4 @@
-"""Collections: which one a document belongs to, and one vocabulary for the words of each."""
+"""Collections: the collection of each document, and a vocabulary with one word per pair of collection and word."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
                 "document a label, or leave the document out."
             )
         if not isinstance(label, str):
-            raise InputError(f"collections must be strings or whole numbers; found {label!r} in row {row}. Name them.")
+            raise InputError(f"collections must be strings or whole numbers; found {label!r} in row {row}. Use names.")
     if labels.dtype.kind not in "OUiu":
-        raise InputError(f"collections must be strings or whole numbers; found {labels.dtype}. Name them.")
+        raise InputError(f"collections must be strings or whole numbers; found {labels.dtype}. Use names.")
     return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
@@ -41,7 +41,7 @@ def collection_numbers(labels: AnyArray, known: Sequence[str | int]) -> IntArray
     other = next((label for label in labels.tolist() if label not in place), None)
     if other is not None:
         named = ", ".join(map(repr, [*place][:5])) + (", …" if len(place) > 5 else "")
-        raise InputError(f"the model knows no collection {other!r}; it was trained on {named}. Use one of these.")
+        raise InputError(f"the model has no collection {other!r}; it was trained on {named}. Use one of these.")
     return np.array([place[label] for label in labels.tolist()], np.int64)
 
 

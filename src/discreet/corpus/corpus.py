@@ -1,4 +1,4 @@
-"""Corpus: documents as immutable arrays. The dtypes of the whole house are settled here."""
+"""Corpus: documents as immutable arrays. The dtypes of the whole package are fixed here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LARGEST_COUNT = 2**31 - 1
 
 LONGEST_DOCUMENT = 2**24
-"""Tokens of one row of counts. Engines count in float32 within a document, which holds whole numbers up to here."""
+"""Most tokens of one row of counts. Engines count in float32 within a document, which is exact up to this number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Corpus:
     words: Int32Array
     offsets: IntArray
     vocabulary: Vocabulary
-    """The words, where they come from and what they cost. A plain list of words is one of unknown origin."""
+    """The words, where they come from and what they cost. A plain list of words has unknown origin."""
     groups: AnyArray | None = None
     """One user id per document (integers or strings, see ``ids.py``), for user-level privacy."""
     collections: AnyArray | None = None
@@ -45,12 +45,12 @@ class Corpus:
     labels: AnyArray | None = None
     """One class label per document, for evaluation only."""
     tokenizer: Tokenizer | None = field(default=None, kw_only=True)
-    """How text became words; None of counts. It goes with a model, whose user meets other text."""
+    """How text became words; None for counts. A model keeps it, so that it can read new text."""
     codebook: Codebook | None = field(default=None, kw_only=True, repr=False)
-    """How pictures became visual words; None of text. It goes with a model too."""
+    """How pictures became visual words; None for text. A model keeps it too."""
     all_tokens: bool = field(default=False, kw_only=True, repr=False)
-    """Whether these are all tokens of each document, as a reader of text found them. Without it the vocabulary of this
-    corpus is not ``complete``, whoever gave it: tokens may have been left out by looking at other documents."""
+    """Whether these are all tokens of each document, as a reader of text found them. If not, the vocabulary of this
+    corpus is not ``complete``, whoever gave it: tokens may have been left out because of other documents."""
 
     def __post_init__(self) -> None:
         words = _integers(self.words, np.int32, "words")
@@ -107,7 +107,7 @@ class Corpus:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Documents and words, as of a matrix: scikit-learn's cross-validation asks for it."""
+        """Documents and words, like the shape of a matrix: scikit-learn's cross-validation needs it."""
         return self.n_documents, self.n_words
 
     def __len__(self) -> int:
@@ -146,12 +146,12 @@ class Corpus:
     def restrict(self, vocabulary: Vocabulary | Iterable[str]) -> Corpus:
         """Keep only the tokens of a given vocabulary, in its order; other tokens are dropped, documents are kept.
 
-        Where the list comes from only the caller knows: pass ``Vocabulary(words, "public")`` if it was known without
+        Only the caller knows where the list comes from: pass ``Vocabulary(words, "public")`` if it was known without
         looking at the text. The words of a plain list are ``unknown``, or still ``text``: they may have been chosen by
-        their counts. And a public list makes public words only of a corpus that has all words of its text, or public
-        ones: where words were left out before, which of the list are left depends on all documents, and the words are
-        ``unknown``. A guarantee then assumes that they are public, and says so. Words selected privately keep their
-        cost, but a choice among them is not a private selection: only ``PrivateVectorizer`` makes one.
+        their counts. The result of a public list is ``public`` only if the corpus had all words of its text, or public
+        words: if words were left out before, all documents together decide which words of the list remain, and the
+        origin is ``unknown``. A guarantee then assumes that the words are public, and says so. Words selected privately
+        keep their cost, but a choice among them is not a private selection: only ``PrivateVectorizer`` makes one.
         """
         chosen = Vocabulary.of(vocabulary)
         new_index = np.array([chosen.columns.get(word, -1) for word in self.vocabulary], dtype=np.int32)
@@ -167,7 +167,7 @@ class Corpus:
     def most_frequent(self, n_words: int) -> Corpus:
         """Keep the ``n_words`` most frequent words (ties by position).
 
-        Reads the text: the origin of the vocabulary is then ``text``.
+        This reads the text, so the origin of the vocabulary is then ``text``.
         """
         ranked = np.argsort(-self.word_counts, kind="stable")[:n_words]
         return self.restrict(Vocabulary((self.vocabulary[i] for i in np.sort(ranked)), "text"))
@@ -186,7 +186,7 @@ class Corpus:
         collections: Any = None,
         labels: Any = None,
     ) -> Corpus:
-        """From a list, an array or a column of documents: texts, or lists of their words, which are taken as they are.
+        """From a list, an array or a column of documents: texts, or lists of their words, which are used unchanged.
 
         None, NaN and other missing values are empty documents. ``vocabulary`` (a public list, or a file), ``tokenizer``
         (a Tokenizer, or a function from a text to its words) and ``max_words`` are those of ``CorpusBuilder``.
@@ -218,9 +218,9 @@ class Corpus:
     ) -> Corpus:
         """From a document-term matrix, dense or scipy sparse.
 
-        Counts must be whole and not negative (floats are fine). A row with more tokens than ``max_tokens`` is thinned
-        evenly to as many, before the matrix is expanded: in the order of its columns every so-manieth token stays. That
-        depends on nothing but the row. Without ``max_tokens`` a row of more than 2^24 tokens is an error.
+        Counts must be whole and not negative (floats are fine). A row with more than ``max_tokens`` tokens is reduced
+        to ``max_tokens`` before the matrix is expanded: tokens at an even spacing are kept, in the order of the
+        columns. The choice depends only on the row. Without ``max_tokens`` a row of more than 2^24 tokens is an error.
         """
         matrix = _matrix(counts)
         data = _thinned(_whole_counts(matrix), matrix.indptr, max_tokens)
@@ -269,14 +269,14 @@ def _whole_counts(matrix: sp.csr_matrix) -> IntArray:
 
 
 def _thinned(data: IntArray, starts: AnyArray, max_tokens: int | None) -> IntArray:
-    """The counts, with at most ``max_tokens`` in a row. One row must not fill the memory when counts become tokens."""
+    """The counts, with at most ``max_tokens`` per row. One row must not fill the memory when counts become tokens."""
     lengths = np.diff(np.concatenate([[0], np.cumsum(data)])[starts])
     most = LONGEST_DOCUMENT if max_tokens is None else max_tokens
     for row in np.flatnonzero(lengths > most):
         if max_tokens is None:
             raise InputError(
                 f"row {row} holds {lengths[row]:,} tokens, and a document may have {LONGEST_DOCUMENT:,}. Split it, or "
-                "divide its counts (Corpus.from_counts with max_tokens= does)."
+                "divide its counts (Corpus.from_counts with max_tokens= does this)."
             )
         cells = slice(starts[row], starts[row + 1])
         kept_before = np.floor(np.cumsum(data[cells]) / lengths[row] * most)

@@ -1,8 +1,8 @@
 """Named real data sets.
 
-Files are looked for in the folder that the environment variable ``DISCREET_DATA`` names, under the paths below.
-``kos`` and ``nips`` are fetched from UCI where they are not there, checked against their SHA-256, and kept in the
-user's cache. The others are copies in a form of our own (JSON lines), so there is no public address with these bytes.
+Files are searched in the folder that the environment variable ``DISCREET_DATA`` names, under the paths below. ``kos``
+and ``nips`` are downloaded from UCI if they are not there, checked against their SHA-256, and kept in the user's cache.
+The others are copies in our own format (JSON lines), so no public address serves exactly these bytes.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class DataSet(NamedTuple):
 class _Set:
     description: str
     files: tuple[str, ...]
-    """Under DISCREET_DATA; the first is read."""
+    """Paths under DISCREET_DATA; the first is read."""
     source: str
-    """Where a person finds the set."""
+    """Where to get the set by hand."""
     columns: tuple[tuple[str, str], ...] = ()
     """Roles of columns, for ``read_table``."""
     sha256: tuple[str, ...] = ()
-    """Of each file, where its public address holds these bytes."""
+    """SHA-256 of each file, if a public address serves exactly these bytes."""
 
 
 _SETS = {
@@ -143,12 +143,12 @@ def load(
     """A named data set as a corpus; ``available()`` lists them.
 
     ``vocabulary`` (a public list, or a file) or ``max_words`` (the most frequent words) choose the words. Without a
-    given vocabulary the corpus says ``text``: also for ``kos`` and ``nips``, whose words UCI took from the documents.
-    To work under the assumption that such a list is public, say so: ``corpus.restrict(Vocabulary(corpus.vocabulary,
-    "public"))``. A guarantee then names the assumption.
+    given vocabulary the origin is ``text``, also for ``kos`` and ``nips``, whose words UCI took from the documents. To
+    assume that such a list is public, state it: ``corpus.restrict(Vocabulary(corpus.vocabulary, "public"))``. A
+    guarantee then names the assumption.
 
-    ``split`` is for ``20newsgroups``: ``"train"``, ``"test"``, or None for both. Its posts come without headers,
-    quotes and signatures. Senders are told apart by e-mail address, 8,480 of them; the 8,609 different ``From:``
+    ``split`` is for ``20newsgroups``: ``"train"``, ``"test"``, or None for both. Its posts come without headers, quotes
+    and signatures. Senders are identified by e-mail address, of which there are 8,480; the 8,609 different ``From:``
     lines would count a person who changed the spelling of the name as two, and protect only half of what they wrote.
 
     ``codebook`` is for ``scenes``, whose ``max_words`` visual words (700 by default) are otherwise learnt from all of
@@ -160,7 +160,7 @@ def load(
         )
     if split is not None and name != "20newsgroups":
         raise InputError(
-            f"data set {name!r} has no split; only '20newsgroups' has. Leave split out and divide the corpus."
+            f"data set {name!r} has no split; only '20newsgroups' has one. Leave split out and divide the corpus."
         )
     if name in PICTURES:
         if vocabulary is not None or tokenizer is not None:
@@ -223,7 +223,7 @@ def _newsgroups(path: Path, split: str | None, builder: CorpusBuilder) -> Corpus
 
 def _enron(path: Path, builder: CorpusBuilder) -> Corpus:
     for _, (user, mail) in rows(path, ["user", "text"]):
-        builder.add(mail.removeprefix("Subject:"), group=user)  # the word is in every mail; what follows it is not
+        builder.add(mail.removeprefix("Subject:"), group=user)  # the word is in every mail, the subject is not
     return builder.build()
 
 
@@ -249,7 +249,7 @@ def _cache() -> Path:
 
 
 def _fetched(name: str, known: _Set) -> list[Path]:
-    """The files from UCI, through the user's cache; every file is checked, also one that was there before."""
+    """The files from UCI, through the user's cache; every file is checked, also one that was already there."""
     import pooch
 
     paths = []

@@ -1,8 +1,8 @@
-"""User ids: one place decides what names a user, for every way in.
+"""User ids: one place decides what identifies a user, for every kind of input.
 
-A private model protects one user at a time. Two people under one id move a release by more than was charged for one of
-them, and so does one person under two ids. So ids keep their own type, a missing id is refused in every spelling that
-readers make of it, and so is what may have merged two users before it came here.
+A private model protects one user at a time. Two people with one id change a release by more than was charged for one of
+them, and so does one person with two ids. So ids keep their own type, a missing id is refused in every spelling that
+readers give it, and so is an id that may have merged two users before it was passed in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet._errors import InputError
 from discreet._types import AnyArray, IntArray
 
 LONGEST_ID = 1_000
-"""Characters of a group, collection or label. Longer ones mean that a text column was named by mistake."""
+"""Characters of a group, collection or label. A longer value means that a text column was named by mistake."""
 
 MISSING = frozenset(
     {"", "nan", "-nan", "none", "null", "(null)", "nil", "na", "<na>", "n/a", "#n/a", "#na", "#n/a n/a", "nat"}
@@ -29,11 +29,12 @@ MISSING = frozenset(
 )
 """What pandas, numpy, spreadsheets, databases and programs write where there is no value, in small letters.
 
-Names that people give to nobody in particular (``unknown``, ``anonymous``, ``[deleted]``) cannot be told from ids."""
+Placeholder names (``unknown``, ``anonymous``, ``[deleted]``) cannot be distinguished from ids."""
 
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")  # of pandas and numpy, without importing them
 _WHOLE_BITS = {"float16": 11, "halffloat": 11, "float32": 24, "float": 24}
-"""Floats hold each whole number below 2 to this power; others below 2^53. (``float`` is Arrow's name of 32 bits.)"""
+"""These floats hold each whole number below 2 to this power; others below 2^53. (``float`` is Arrow's name for 32
+bits.)"""
 _WHOLE_FLOAT = re.compile(r"([+-]?\d+)[.,]0*")
 _EXPONENT = re.compile(r"[+-]?(\d+[.,]\d*e[+-]?\d+|\d+e\+\d+|\de\d\d)", re.IGNORECASE)
 """How programs write floats. Other digits with an ``e``, such as ``1234e567``, are more often a hash than a number."""
@@ -51,7 +52,7 @@ def is_missing(value: Any) -> bool:
 
 
 class IdReader:
-    """Reads user ids one by one and remembers them, so that nobody appears in two spellings."""
+    """Reads user ids one by one and remembers them, so that no user appears in two spellings."""
 
     def __init__(self, whole_bits: int = 53) -> None:
         self._bits = whole_bits
@@ -59,7 +60,7 @@ class IdReader:
         self._spelled: dict[str, str | int] = {}
 
     def __call__(self, value: Any) -> str | int:
-        """The id: a whole number, or a string in Unicode's composed form (NFC) without outer blanks."""
+        """The id: a whole number, or a string in Unicode's composed form (NFC) without blanks at its ends."""
         plain = type(value) is str or type(value) is int
         if plain and (known := self._read.get(value)) is not None:
             return known
@@ -104,7 +105,7 @@ class IdReader:
 
 
 def user_ids(given: Any) -> AnyArray:
-    """One id for each document, as integers or as objects; an error names the first row that has none."""
+    """One id for each document, as integers or as objects; an error names the first row without an id."""
     if (
         isinstance(given, str | bytes | Mapping | Set)
         or not (isinstance(given, Iterable) and isinstance(given, Sized))
@@ -152,12 +153,12 @@ def _check_spelled_float(one: str) -> None:
     if _EXPONENT.fullmatch(one) or (whole and abs(int(whole[1])) >= 2**53):
         raise InputError(
             "a user id (group) was written as a float too large to keep all digits, so two users get the same number. "
-            "Read the ids as integers or as strings where they are still whole, and write them again."
+            "Read the ids as integers or as strings from a source that has all digits, and write them again."
         )
 
 
 def _missing(found: str) -> InputError:
     return InputError(
-        f"the user id is missing (found {found}), and documents without one would count as one user's. Give each of "
-        "them an id of its own, or leave them out."
+        f"the user id is missing (found {found}), and documents without one would all count as one user's. Give each "
+        "of them an id of its own, or leave them out."
     )

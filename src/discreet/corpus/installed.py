@@ -1,6 +1,6 @@
 """Real text on every machine: the docstrings of installed Python packages.
 
-Modules are parsed, never imported, so nothing of theirs runs. Docstrings that live in C (numpy's ufuncs) are not seen.
+Modules are parsed, never imported, so none of their code runs. Docstrings defined in C (numpy's ufuncs) are not found.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PACKAGES = ("numpy", "scipy", "sklearn")
 MIN_WORDS = 8
 """Shorter docstrings ("Return self.") say nothing about a topic.
 
-Words as the default tokenizer finds them, all of them.
+Counted in words of the default tokenizer, stop words included.
 """
 
 _SKIPPED = frozenset(
@@ -43,7 +43,8 @@ def docstrings(
     tokenizer: Tokenizer | None = None,
     min_words: int = MIN_WORDS,
 ) -> Corpus:
-    """The docstrings of the standard library, numpy, scipy and scikit-learn: a document each, a group for each module.
+    """The docstrings of the standard library, numpy, scipy and scikit-learn: one document per docstring, one group per
+    module.
 
     The label of a document is its package. Order: by package, then by path, then by position in the file; so the same
     versions of Python and packages give the same corpus. Tests and a few folders without prose are left out.
@@ -86,7 +87,8 @@ def _sources(root: Path) -> Iterator[Path]:
 
 @contextmanager
 def _parsing() -> Iterator[None]:
-    """Quiet about other people's syntax, and without the garbage collector, which costs a third and finds no cycles."""
+    """Without warnings about other people's syntax, and without garbage collection: it takes a third of the time, for
+    no cycles."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -106,7 +108,7 @@ def _docstrings_of(path: Path) -> list[str]:
             return []
         tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError):
-        return []  # a broken file in somebody's installation is not worth stopping for
+        return []  # skip a broken file of the installation
     found: list[tuple[int, str]] = []
     waiting: list[ast.AST] = [tree]
     while waiting:

@@ -1,7 +1,7 @@
 """Files as blocks and lines, plain or compressed, with errors that name the file and the line.
 
-A file is never in memory as a whole. bz2, which is slow, is unpacked in a second thread (it lets go of the interpreter
-lock), so that unpacking and tokenising share the time instead of adding up.
+A file is never in memory as a whole. bz2, which is slow, is unpacked in a second thread (it releases the interpreter
+lock), so that unpacking and tokenising run at the same time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 BLOCK = 1 << 20
 LONGEST_LINE = 1 << 26
-"""A line beyond this (64 MiB) is no document but a file without line ends; it is refused before it fills the memory."""
+"""A longer line (64 MiB) is a file without line ends, not a document; it is refused before it fills the memory."""
 
 COMPRESSED = (".gz", ".bz2")
 
@@ -34,8 +34,8 @@ STDIN = Path("-")
 
 
 Watcher: TypeAlias = Callable[[int, int | None, str], object]
-"""Told how many bytes of a file have been read, and how many it has; None for standard input, which nobody knows. The
-third says what is going on; if it is not `READING`, the numbers are steps."""
+"""Called with the number of bytes read so far, the size of the file (None for standard input, whose size is unknown),
+and what is done. If that is not `READING`, the numbers are steps."""
 
 READING = "reading"
 
@@ -44,7 +44,7 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watched_by(watcher: Watcher) -> Iterator[None]:
-    """Whatever is read in this block is told to ``watcher``, about once in a MiB."""
+    """Report whatever is read in this block to ``watcher``, about once per MiB."""
     before = _watcher.set(watcher)
     try:
         yield
@@ -52,21 +52,21 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(before)
 
 
-def tell_read(done: int, total: int | None, what: str = READING) -> None:
+def report_read(done: int, total: int | None, what: str = READING) -> None:
     watcher = _watcher.get()
     if watcher is not None:
         watcher(done, total, what)
 
 
 def shown(value: Any, width: int = 60) -> str:
-    """A value as it may stand in a message: on one line, and short."""
+    """A value formatted for a message: on one line, and short."""
     text = repr(value) if not isinstance(value, Path) else "standard input" if value == STDIN else value
     line = " ".join(str(text).split())
     return line if isinstance(value, Path) or len(line) <= width else line[: width - 1] + "…"
 
 
 def first_line(error: BaseException) -> str:
-    """What a foreign library says, cut to its first line."""
+    """The message of another library's error, cut to its first line."""
     lines = str(error).strip().splitlines()
     return " ".join(lines[0].split())[:160].rstrip(".") if lines else type(error).__name__
 
@@ -80,7 +80,7 @@ def close_match(word: str, known: list[str]) -> str:
 
 
 def existing(path: PathLike) -> Path:
-    """The path, if something is there; otherwise an error that knows the names of its neighbours. "-" always is."""
+    """The path, if something is there; otherwise an error that suggests a similar name. "-" always exists."""
     if os.fspath(path) == str(STDIN):
         return STDIN
     found = Path(path).expanduser()
@@ -110,7 +110,7 @@ def blocks(path: Path) -> Iterator[bytes]:
             done = 0
             for block in _pieces(file, path.suffix.lower()):
                 done = done + len(block) if total is None else file.tell()
-                tell_read(done, total)
+                report_read(done, total)
                 yield block
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -123,7 +123,7 @@ def blocks(path: Path) -> Iterator[bytes]:
 
 
 def head(path: Path) -> str:
-    """The first characters that are not blank, to see what a file holds. Nothing of standard input gets lost."""
+    """The first characters that are not blank, to see what a file holds. On standard input they are not consumed."""
     start = b""
     for block in blocks(path) if path != STDIN else [_standard_input().peek(BLOCK)]:
         start += block
@@ -150,7 +150,7 @@ def _pieces(file: IO[bytes], suffix: str) -> Iterator[bytes]:
 
 
 def _unpacked(file: IO[bytes]) -> Iterator[bytes]:
-    """bz2, in few large calls: bz2.open makes one for each 8 KiB, and would wait for the interpreter lock each time."""
+    """bz2, in a few large calls: bz2.open makes one per 8 KiB, and would wait for the interpreter lock each time."""
     decoder = bz2.BZ2Decompressor()
     while packed := file.read(BLOCK >> 2):
         while packed or not (decoder.needs_input or decoder.eof):
@@ -163,7 +163,7 @@ def _unpacked(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _ahead(source: Iterator[bytes]) -> Iterator[bytes]:
-    """The same blocks, each made in a second thread while the one before it is used."""
+    """The same blocks, each produced in a second thread while the caller uses the one before it."""
     with ThreadPoolExecutor(1, thread_name_prefix="discreet-unpack") as pool:
         ahead = pool.submit(next, source, None)
         while (block := ahead.result()) is not None:
@@ -231,7 +231,7 @@ def _unfinished(block: bytes) -> int:
 
 
 def decoded(block: bytes, path: Path, number: int = 1) -> str:
-    """UTF-8 text, or an error that names the line and the byte in it that is none."""
+    """UTF-8 text, or an error that names the first line and byte that are not UTF-8."""
     zero = block.find(b"\0")
     if zero >= 0:
         line = number + block.count(b"\n", 0, zero)

@@ -1,9 +1,9 @@
-"""Counts over words that were selected privately, which remember these words and what they have cost.
+"""Counts over privately selected words, with the words and their cost attached.
 
-A plain matrix would not: a private model has to take its columns as public, and leaves their price out of the ε that it
-prints. Between a vectorizer and a model of a scikit-learn pipeline nothing but a matrix is expected, so the matrix
-brings the facts along, and so do a copy and some of its rows, as cross-validation takes them. Whatever else scipy makes
-of it (a choice of columns, a product) knows nothing again.
+A plain matrix has neither: a private model must then assume that its columns are public, and leave their cost out of
+the ε that it prints. Between the vectorizer and the model of a scikit-learn pipeline only a matrix can be passed, so
+this matrix carries the facts. A copy keeps them, and so does a selection of rows, as cross-validation makes it. Any
+other result of scipy (a choice of columns, a product) loses them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
 
     @classmethod
     def of(cls, corpus: Corpus) -> SelectedCounts:
-        """The counts, under the corpus's own facts."""
+        """The counts of a corpus, with its vocabulary, groups and tokenizer."""
         counts = cls(corpus.to_counts())
         counts._facts = (corpus.vocabulary, corpus.groups, corpus.tokenizer)
         return counts
@@ -47,7 +47,7 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
         return copied
 
     def to_corpus(self) -> Corpus | None:
-        """What the matrix holds now, as a corpus with its facts; None where they do not fit, or are not known."""
+        """The current counts as a corpus with the facts; None if the facts do not fit, or are not known."""
         if self._facts is None:
             return None
         words, groups, tokenizer = self._facts

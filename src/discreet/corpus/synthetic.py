@@ -1,4 +1,4 @@
-"""Corpora drawn from a known model: data with a right answer."""
+"""Corpora drawn from a known model: data whose true topics are known."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Synthetic(NamedTuple):
 
     corpus: Corpus
     topics: FloatArray
-    """topic × word; rows add to 1."""
+    """topic × word; rows sum to 1."""
     proportions: FloatArray
-    """document × topic; rows add to 1."""
+    """document × topic; rows sum to 1."""
 
 
 def lda_corpus(
@@ -83,7 +83,8 @@ def _dirichlet(rng: np.random.Generator, concentration: float | FloatArray, rows
 
 
 def _steps(probabilities: FloatArray) -> FloatArray:
-    """Row ``r``'s distribution function plus ``r``: one rising array for all rows, so one search serves all draws."""
+    """Row ``r``'s cumulative distribution plus ``r``: one increasing array for all rows, so one search serves all
+    draws."""
     steps = np.cumsum(probabilities, axis=1)
     steps /= steps[:, -1:]
     steps += np.arange(len(steps))[:, None]

@@ -1,4 +1,4 @@
-"""From text to words: which runs of characters are words, and which of these say little."""
+"""From text to words: which runs of characters are words, and which of these are stop words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def english_stop_words() -> frozenset[str]:
     package = find_spec("sklearn")
     for folder in (package and package.submodule_search_locations) or ():
         file = Path(folder, "feature_extraction", "_stop_words.py")
-        if file.exists():  # by itself: the package around the list takes half a second to import
+        if file.exists():  # load the file alone: the package around it takes half a second to import
             return frozenset(runpy.run_path(str(file))["ENGLISH_STOP_WORDS"])
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -42,10 +42,10 @@ class Tokenizer:
     stop_words: Literal["english"] | frozenset[str] | None = "english"
     """Words left out when a vocabulary is learnt from text.
 
-    A given vocabulary is taken as it is, stop words and all.
+    A given vocabulary is used unchanged, including its stop words.
     """
     function: Callable[[str], Iterable[str]] | None = None
-    """Instead of the pattern: from one text to its words. It is never saved with a model."""
+    """Used instead of the pattern: a function from one text to its words. It is never saved with a model."""
     lemmas: str | None = None
     """A language such as ``"en"``: each word becomes its lemma, "studies" becomes "study" (the package simplemma, see
     ``lemmas.py``). Stop words are then left out in all of their forms. A model keeps the language."""
@@ -78,8 +78,8 @@ class Tokenizer:
             )
         if "" in re.findall(self.pattern, "some words, 12 été") + re.findall(self.pattern, ""):
             raise InputError(
-                f"the token pattern {shown(self.pattern)} also matches no letters at all. Ask for at least one, with + "
-                f"instead of * for instance. The default is {DEFAULT_PATTERN!r}."
+                f"the token pattern {shown(self.pattern)} also matches empty text. Require at least one character, for "
+                f"instance with + instead of *. The default is {DEFAULT_PATTERN!r}."
             )
         if not isinstance(self.lemmas, str | None):
             raise InputError(f"lemmas must be the code of a language, such as 'en'; found {shown(self.lemmas)}.")
@@ -93,17 +93,18 @@ class Tokenizer:
             object.__setattr__(self, "stop_words", frozenset(self.stop_words))
 
     def without_stop_words(self) -> Tokenizer:
-        """For a model to keep: its vocabulary tells which words are left, and names to leave out may be private."""
+        """The form that a model keeps: its vocabulary shows which words remain, and a list of names to leave out may be
+        private."""
         return replace(self, stop_words=None)
 
     def to_json(self) -> dict[str, Any]:
-        """What a model keeps of it, as in `without_stop_words`."""
+        """What a model keeps, as in `without_stop_words`."""
         said: dict[str, Any] = {"pattern": self.pattern, "lowercase": self.lowercase}
         return said if self.lemmas is None else {**said, "lemmas": self.lemmas}
 
     @classmethod
     def from_json(cls, value: Any) -> Tokenizer:
-        """What `to_json` gave, checked."""
+        """The inverse of `to_json`, checked."""
         known = {"pattern": str, "lowercase": bool}
         types = {name: type(found) for name, found in value.items()} if isinstance(value, dict) else {}
         if types not in (known, {**known, "lemmas": str}):
@@ -115,7 +116,7 @@ class Tokenizer:
 
     @property
     def words_of(self) -> Callable[[str], list[str]]:
-        """The function from text to all of its words, stop words among them."""
+        """The function from text to all of its words, stop words included."""
         words = self._forms_of
         if self.lemmas is None:
             return words

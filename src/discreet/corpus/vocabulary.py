@@ -23,7 +23,7 @@ Origin = Literal["public", "private-selection", "text", "unknown"]
 
 ``public``: given from outside, known without looking at the text. ``private-selection``: chosen from the text by a
 differentially private mechanism. ``text``: read from the text itself, so the list of words is as private as the text.
-``unknown``: a bare matrix, whose columns carry no history, or a list that somebody chose without saying how."""
+``unknown``: a bare matrix, whose columns carry no history, or a list chosen in a way that was not stated."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class VocabularyCost:
     ledger: Ledger
     seeded: bool
     units: str = ""
-    """Digest of the units that the words were selected on (``training/inputs.py``). Empty: not known, equal to none."""
+    """Digest of the units that the words were selected on (``training/inputs.py``). Empty: not known, and equal to no
+    other."""
     same_run: bool = False
     """Whether the fit that follows belongs to the run that selected the words: then it pays from the same ledger."""
 
@@ -49,17 +50,17 @@ class VocabularyCost:
 class Vocabulary(Sequence[str]):
     """Different words in the order of their columns. A sequence: ``len``, indexing, iteration and ``in`` work.
 
-    Two vocabularies are equal if they have the same words in the same order; so is a tuple of these words. Where the
-    words come from does not count. Build one as ``Vocabulary(["rain", "wind"], "public")``, or from a list or a file
-    with ``public_vocabulary``.
+    Two vocabularies are equal if they have the same words in the same order; a tuple of the same words is equal too.
+    Where the words come from does not matter. Build one as ``Vocabulary(["rain", "wind"], "public")``, or from a list
+    or a file with ``public_vocabulary``.
     """
 
     words: tuple[str, ...]
     origin: Origin = "unknown"
     complete: bool = False
-    """Whether every word of the text is in, stop words apart: none was left out for what other documents say."""
+    """Whether every word of the text is in it, stop words apart: no word was left out because of other documents."""
     cost: VocabularyCost | None = None
-    """Of a private selection. The guarantee of a model trained on the words includes it."""
+    """The cost of a private selection. The guarantee of a model trained on the words includes it."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class Vocabulary(Sequence[str]):
         complete: bool = False,
         cost: VocabularyCost | None = None,
     ) -> None:
-        if isinstance(words, Vocabulary):  # what it cost stays its cost, whatever it is called
+        if isinstance(words, Vocabulary):  # the cost stays, also under another origin
             origin, cost = origin or words.origin, cost or words.cost
         origin = origin or "unknown"
         if origin not in get_args(Origin):
@@ -78,11 +79,11 @@ class Vocabulary(Sequence[str]):
 
     @classmethod
     def of(cls, words: Vocabulary | Iterable[str]) -> Vocabulary:
-        """A vocabulary as it is; any other list of words as one of unknown origin."""
+        """A vocabulary unchanged; any other list of words as a vocabulary of unknown origin."""
         return words if isinstance(words, Vocabulary) else cls(words)
 
     def restricted_to(self, chosen: Vocabulary) -> Vocabulary:
-        """What ``chosen`` is as the vocabulary of a corpus that had this one (see ``Corpus.restrict``)."""
+        """``chosen`` as the new vocabulary of a corpus that had this one (see ``Corpus.restrict``)."""
         if chosen.origin == "private-selection" and chosen.cost is None:
             raise InputError(
                 "restrict cannot make a private selection: only PrivateVectorizer does (its to_corpus). Call the "
@@ -134,7 +135,7 @@ class Vocabulary(Sequence[str]):
 
     @cached_property
     def _hash(self) -> int:
-        return hash(self.words)  # of the tuple, which is equal
+        return hash(self.words)  # the hash of the tuple, to which it is equal
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Vocabulary, (self.words, self.origin, self.complete, self.cost)
@@ -189,7 +190,7 @@ def public_vocabulary(source: PathLike | Iterable[str]) -> Vocabulary:
 
 
 def given_vocabulary(source: Vocabulary | PathLike | Iterable[str] | None, max_words: int | None) -> Vocabulary | None:
-    """What a reader was given as ``vocabulary``: a ``Vocabulary`` keeps its origin, a list or a file is public."""
+    """The argument ``vocabulary`` of a reader: a ``Vocabulary`` keeps its origin, a list or a file is public."""
     if source is None:
         return None
     if max_words is not None:

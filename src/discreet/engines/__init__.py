@@ -1,6 +1,6 @@
 """Where the work over documents runs. Models open an engine here and do not know which backend it is.
 
-What is loaded is loaded when an engine is opened: a command that opens none does not wait for compiled code.
+A backend is imported when an engine is opened: a command that opens none does not wait for compiled code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def open_sweeps(corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | Non
 def open_units(
     corpus: Corpus, groups: AnyArray | None, n_topics: int, key: Key, *, max_tokens: int, n_threads: int | None = None
 ) -> UnitEngine:
-    """Rounds of local sweeps. ``groups`` holds the user of each document; None: each is a unit of its own."""
+    """Rounds of local sweeps. ``groups`` holds the user of each document; None: each document is a unit."""
     from discreet.engines.threads.units import ThreadUnits
 
     return ThreadUnits(corpus, groups, n_topics, key, max_tokens=max_tokens, n_threads=n_threads)
@@ -42,7 +42,7 @@ def open_variational_units(
 def open_kept_units(
     corpus: Corpus, groups: AnyArray | None, n_topics: int, key: Key, *, max_tokens: int, n_threads: int | None = None
 ) -> KeptUnitEngine:
-    """Rounds of local sweeps that go on from the topics of the round before."""
+    """Rounds of local sweeps that continue from the topics of the round before."""
     from discreet.engines.threads.kept import ThreadKeptUnits
 
     return ThreadKeptUnits(corpus, groups, n_topics, key, max_tokens=max_tokens, n_threads=n_threads)

@@ -1,13 +1,13 @@
-"""What an engine must do, whichever backend does it: threads of this machine now, a cluster or a GPU later.
+"""The interface of engines for every backend: threads of this machine now, a cluster or a GPU later.
 
-What every engine keeps to:
+Rules for every engine:
 
-* Tables over words and topics go in and come out as plain arrays, word × topic. How a backend lays them out in memory
-  is its own business.
+* Tables over words and topics are passed and returned as ordinary arrays, word × topic. Their layout in memory is up to
+  the backend.
 * A draw is a function of (key, purpose, round, document, position) and of nothing else. So a piece of work that is done
   twice gives the same answer, and neither the division of documents nor the number of threads matters.
-* What is added up over units is whole numbers, which have no order.
-* What an engine returns is exact: private, until a mechanism has added noise to it.
+* Sums over units are sums of whole numbers, so their order does not matter.
+* What an engine returns is exact, and therefore private until a mechanism has added noise to it.
 
 Together these make a seeded run the same to the bit for any ``n_threads``; ``tests/contract/test_engines.py`` runs
 over every backend.
@@ -31,22 +31,22 @@ LARGEST_UNIT = 2**24
 """Tokens. Counts within a document are float32, which holds whole numbers up to here."""
 
 MOST_SWEEPS = 2**12
-"""In a round: with more of them, a document of the largest size would come to the end of its 2^36 draws and read the
+"""The most local sweeps in a round: with more, a document of the largest size would use up its 2^36 draws and read the
 first of them again."""
 
 SHORTEST = 3
-"""Tokens that a document needs to have a third moment; shorter ones have no part in any."""
+"""Tokens that a document needs to have a third moment; shorter ones contribute to no moment."""
 
 Table: TypeAlias = FloatArray | float
 """Word × topic, or one number for all cells."""
 
 Threshold: TypeAlias = int | IntArray
 """A unit takes part in a round when its 32 random bits are below this: 0 is never, 2^32 is always. An array holds one
-for each unit, made of its own data and of what was released, and of nothing else."""
+threshold per unit, computed only from its own data and from what was released."""
 
 
 class Round(NamedTuple):
-    """What every unit is given in a round: it infers the topics of its tokens from ``weights`` and ``alpha``."""
+    """The input of every unit in a round: it infers the topics of its tokens from ``weights`` and ``alpha``."""
 
     number: int
     threshold: Threshold
@@ -68,8 +68,8 @@ class Tokens(NamedTuple):
 class SweepEngine(Protocol):
     """All tokens of a corpus and their topics. It draws all topics anew, and counts them.
 
-    The tokens of a document lie in a secret order, documents in an order that reads lengths and no word. The topics are
-    kept from sweep to sweep.
+    The tokens of a document are in a secret order; the order of documents depends on their lengths, not on words. The
+    topics are kept from sweep to sweep.
     """
 
     n_words: int
@@ -80,22 +80,23 @@ class SweepEngine(Protocol):
     key: Key
 
     def draw_first_topics(self) -> None:
-        """Uniform topics that read no word."""
+        """Draw uniform topics, independent of the words."""
 
     def sweep(self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray) -> None:
         """Draw every topic anew from p(k) ∝ φ̃[w, k] · (n[d, k] + alpha[k]), φ̃ = (statistic + prior) · scale[k].
 
-        ``statistic`` is word × topic: all that a document learns of the others. φ̃ is rounded once, to float32. n[d, ·]
-        counts the topics of the document's other tokens. No ``number`` twice under one key.
+        ``statistic`` is word × topic: the statistics of all documents, which do not change during a sweep. φ̃ is
+        rounded once, to float32. n[d, ·] counts the topics of the document's other tokens. Never use a ``number`` twice
+        with one key.
         """
 
     def sweep_exact(
         self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray
     ) -> None:
-        """As :meth:`sweep`, by draws that a guarantee can rest on: how far they are from the ideal ones is proved."""
+        """As :meth:`sweep`, by draws that a guarantee can rely on: their distance from the ideal draws is proved."""
 
     def count(self) -> Int32Array:
-        """How many tokens of each word have each topic, word × topic. Not to be written to; valid until the next
+        """How many tokens of each word have each topic, word × topic. Do not write to it; valid until the next
         sweep."""
 
     def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
@@ -105,25 +106,25 @@ class SweepEngine(Protocol):
         """For models and callbacks that promise nothing."""
 
     def holds(self, corpus: Corpus) -> bool:
-        """Is this the corpus that the engine was opened with?"""
+        """Whether the engine was opened with this corpus."""
 
     def state(self) -> dict[str, AnyArray]:
         """For a checkpoint: every token and its topic. Private."""
 
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
-        """Go on from a :meth:`state` over the same documents."""
+        """Continue from a :meth:`state` of the same documents."""
 
     def use_threads(self, n_threads: int | None) -> None:
-        """Go on with so many threads of this machine; None: all cores."""
+        """Continue with ``n_threads`` threads of this machine; None: all cores."""
 
     def drop_tables(self) -> None:
-        """Give the memory of counts and weights back; what needs them makes them anew."""
+        """Free the memory of counts and weights; they are computed again when needed."""
 
 
 class _Units(Protocol):
     """The tokens of all units, of which some take part in a round. A unit is a document, or all documents of one user.
 
-    Of each unit the first ``max_tokens`` tokens count, in a secret order within its documents.
+    The first ``max_tokens`` tokens of each unit count, in a secret order within its documents.
     """
 
     n_words: int
@@ -137,13 +138,13 @@ class _Units(Protocol):
         """Which units take part in round ``number``, each by its own secret coin."""
 
     def close(self) -> None:
-        """Give threads or connections back."""
+        """Release threads or connections."""
 
 
 class UnitEngine(_Units, Protocol):
-    """Rounds that keep nothing: each is one map over units and one sum of whole numbers back.
+    """Rounds without state: each is one map over units and one sum of whole numbers.
 
-    A round is a function of the tokens of those that take part, the key, its number and the tables that it is given.
+    A round is a function of the tokens of the units that take part, the key, its number and its tables.
     What a unit adds to the sum depends on no other unit, nor on which others take part.
     """
 
@@ -164,15 +165,16 @@ class UnitEngine(_Units, Protocol):
 
 
 class VariationalUnitEngine(UnitEngine, Protocol):
-    """Its local steps are variational ones, and draw nothing; ``weights`` are exp(E[log φ]) up to a constant."""
+    """Local steps are variational, without random draws; ``weights`` are exp(E[log φ]) up to a constant."""
 
     def expected(self, given: Round) -> tuple[FloatArray, int]:
-        """The expected counts of the units that take part, added up without a clip, word × topic, and how many units
-        these are. For models that promise nothing."""
+        """The expected counts of the units that take part, added up without a clip, word × topic, and the number of
+        these units. For models that promise nothing."""
 
 
 class KeptUnitEngine(_Units, Protocol):
-    """Rounds whose units keep the topics of their tokens from one to the next, as SUB-LDA does. The first are uniform.
+    """Rounds in which units keep the topics of their tokens between rounds, as SUB-LDA does. The first topics are
+    uniform.
 
     The topics are private state: a checkpoint has to hold them.
     """
@@ -188,21 +190,21 @@ class KeptUnitEngine(_Units, Protocol):
         """For a checkpoint: every token and its topic. Private."""
 
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
-        """Go on from a :meth:`state` over the same documents."""
+        """Continue from a :meth:`state` of the same documents."""
 
 
 class MomentEngine(Protocol):
     """Counts of each document, grouped by unit, and sums of word moments over them. Nothing is kept between calls.
 
     Sums of floats (:meth:`cubes`) are added in pieces that do not depend on the number of threads. A ``table`` is y,
-    word × k; of a symmetric tensor of k³ cells each is given once.
+    word × k; of a symmetric tensor of k³ cells each distinct cell is returned once.
     """
 
     n_words: int
     n_units: int
     n_threads: int
     lengths: IntArray
-    """Of each document; 0 of those that are shorter than SHORTEST. Private."""
+    """Of each document; 0 for those shorter than SHORTEST. Private."""
 
     def matrix(self) -> sp.csr_matrix:
         """Counts, document × word. For models that promise nothing."""
@@ -211,7 +213,7 @@ class MomentEngine(Protocol):
         """Σ M₃(y, y, y) over all documents. For models that promise nothing."""
 
     def directions(self, clip: float) -> IntArray:
-        """Σ M₁ over units, each unit's at norm ``clip``, in steps of a grid."""
+        """Σ M₁ over units, each scaled to norm ``clip``, in steps of a grid."""
 
     def norms(self, word_weights: FloatArray) -> FloatArray:
         """‖M₁‖ and ‖M₂‖ of each unit, unit × 2, with words weighted."""
@@ -219,8 +221,8 @@ class MomentEngine(Protocol):
     def moments(
         self, word_weights: FloatArray, steps: tuple[float, float], clips: tuple[float, float]
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Σ w·M₁ and Σ w·M₂ (each pair of words once) in ``steps`` of their grids, and each unit's w, the largest up to
-        1 at which both keep to ``clips``."""
+        """Σ w·M₁ and Σ w·M₂ (each pair of words once) in ``steps`` of their grids, and each unit's w: the largest value
+        up to 1 with which both are within ``clips``."""
 
     def triple_sizes(self, table: FloatArray, weights: FloatArray) -> FloatArray:
         """About the norm of each unit's w·M₃(y, y, y)."""
@@ -229,4 +231,4 @@ class MomentEngine(Protocol):
         """Σ w·M₃(y, y, y), each unit's shrunk to ``clip``, in ``steps`` of a grid."""
 
     def close(self) -> None:
-        """Give threads or connections back."""
+        """Release threads or connections."""

@@ -1,4 +1,4 @@
-"""The most probable words of each topic, and what every measure asks of a topic matrix."""
+"""The most probable words of each topic, and the checks of a topic matrix that every measure needs."""
 
 from __future__ import annotations
 

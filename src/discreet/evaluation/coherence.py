@@ -1,11 +1,12 @@
-"""Topic coherence: do the top words of a topic keep company in real text?
+"""Topic coherence: do the top words of a topic occur together in real text?
 
 The pipeline of Röder, Both and Hinneburg, "Exploring the Space of Topic Coherence Measures" (WSDM 2015): pairs of top
-words (segmentation), how often they meet in a reference corpus (probability estimation), how much that says
-(confirmation), and the mean. The three measures agree with ``gensim.models.CoherenceModel`` on the same texts:
+words (segmentation), how often they occur together in a reference corpus (probability estimation), how strongly that
+supports the pair (confirmation), and the mean. The three measures agree with ``gensim.models.CoherenceModel`` on the
+same texts:
 
 =======  ===================  =======================================  =============================
-measure  a meeting is         pairs                                    confirmation
+measure  together means       pairs                                    confirmation
 =======  ===================  =======================================  =============================
 u_mass   the same document    each word with every better-ranked one   log((p(w, v) + ε) / p(v))
 c_npmi   10 tokens in a row   each word with every other               NPMI(w, v)
@@ -15,16 +16,17 @@ c_v      110 tokens in a row  each word with the whole topic           cosine of
 with NPMI(w, v) = log((p(w, v) + ε) / (p(w) p(v))) / −log(p(w, v) + ε) and ε = 1e-12. Two things to know:
 
 * Sliding windows need the order of the tokens. A corpus made from a count matrix has none (its tokens come column by
-  column), so its ``c_v`` and ``c_npmi`` compare only with each other; ``u_mass`` does not read the order.
+  column), so its ``c_v`` and ``c_npmi`` can be compared only with those of other such corpora; ``u_mass`` does not read
+  the order.
 * gensim drops a word from its window as soon as *one* occurrence leaves, although another is still inside. With
   ``repeats="gensim"``, the default, we do the same, so that numbers can be compared with published ones;
   ``repeats="exact"`` counts what the paper describes.
 
 One difference from gensim, for a top word that never occurs in the reference corpus: gensim then gives infinity or NaN
-in ``c_npmi`` and ``c_v``. Here such a word is never met with another (NPMI −1) and resembles nothing (cosine 0). In
-``u_mass`` a pair whose better-ranked word never occurs counts 0, as in gensim.
+in ``c_npmi`` and ``c_v``. Here such a word never occurs together with another (NPMI −1) and is similar to none (cosine
+0). In ``u_mass`` a pair whose better-ranked word never occurs counts 0, as in gensim.
 
-Coherence on private documents is computed from private data: for the curator's eyes unless charged.
+Coherence on private documents is computed from private data: only the curator may see it unless it is charged.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from discreet.kernels.measures.windows import count_windows
 Measure = Literal["c_v", "c_npmi", "u_mass"]
 
 EPSILON = 1e-12
-"""Keeps the logarithm of a pair that never meets finite; the value of the paper and of gensim."""
+"""Keeps the logarithm finite for a pair that never occurs together; the value of the paper and of gensim."""
 
 WINDOWS: dict[str, int | None] = {"c_v": 110, "c_npmi": 10, "u_mass": None}
 """Tokens in a window, by default; None is the whole document."""
@@ -72,8 +74,8 @@ def coherence(
     """Coherence of the ``top_n`` best words of each topic, measured on ``corpus``.
 
     ``topics`` is a topic × word matrix over the vocabulary of the corpus, or a list of word lists, best word first.
-    ``window`` overrides the width of the sliding window (``u_mass`` has none). gensim takes 20 words where a list has
-    them; the default here is 10, as in the paper.
+    ``window`` overrides the width of the sliding window (``u_mass`` has none). gensim uses 20 words if a list has them;
+    the default here is 10, as in the paper.
     """
     _check(corpus, measure, top_n, window, repeats)
     return _judged(_word_lists(topics, corpus, top_n), corpus, measure, window, repeats)
@@ -123,7 +125,7 @@ def _check(corpus: Corpus, measure: str, top_n: int, window: int | None, repeats
     if window is not None and window < 1:
         raise InputError(f"window must hold at least one token; found {window}.")
     if top_n < 2:
-        raise InputError(f"top_n must be at least 2, for coherence is about pairs; found {top_n}.")
+        raise InputError(f"top_n must be at least 2, because coherence compares pairs; found {top_n}.")
     if corpus.n_documents == 0:
         raise InputError("the reference corpus has no documents. Coherence needs text to look words up in.")
 
@@ -146,7 +148,7 @@ def _judged(
 
 
 def _count(corpus: Corpus, batch: Sequence[IntArray], width: int, *, forgetful: bool) -> tuple[IntArray, Any, int]:
-    """The table of meetings among the words of some topics, the row of each word in it, and the number of windows."""
+    """How often words of some topics occur together, the row of each word in that table, and the number of windows."""
     relevant = np.unique(np.concatenate(batch))
     slot = np.full(corpus.n_words, -1, dtype=np.int32)
     slot[relevant] = np.arange(len(relevant))
@@ -201,7 +203,7 @@ def _word_lists(topics: Any, corpus: Corpus, top_n: int) -> list[IntArray]:
     if np.shape(topics)[1] != corpus.n_words:
         raise InputError(
             f"topics have {np.shape(topics)[1]:,} words but the corpus {corpus.n_words:,}. "
-            "Use Corpus.restrict to bring the corpus to the vocabulary of the model, or pass lists of words."
+            "Use Corpus.restrict to give the corpus the vocabulary of the model, or pass lists of words."
         )
     return list(chosen)
 
@@ -215,7 +217,7 @@ def _indices(words: Sequence[str], column: dict[str, int], topic: int) -> IntArr
     if unknown:
         raise InputError(
             f"topic {topic} holds {unknown[0]!r}, which is not in the vocabulary of the corpus. "
-            "Take a reference corpus with the vocabulary of the model."
+            "Use a reference corpus with the vocabulary of the model."
         )
     if len(set(words)) != len(words) or len(words) < 2:
         raise InputError(f"topic {topic} must list at least two words, each once; found {list(words)!r}.")

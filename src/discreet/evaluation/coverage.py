@@ -1,4 +1,4 @@
-"""How much of the text a model can see at all: a perplexity over few words looks better than it is."""
+"""The share of the text that a model uses: a perplexity over few words looks better than it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def coverage(corpus: Corpus, vocabulary: Iterable[str], *, ignored: Collection[s
     """The share of the tokens of ``corpus`` that are words of ``vocabulary``.
 
     ``corpus`` must hold all words of its text, not only those of the model. Tokens of ``ignored``, such as stop words,
-    do not count, unless the vocabulary has them.
+    are not counted unless they are in the vocabulary.
     """
     known = set(vocabulary)
     counts = corpus.word_counts

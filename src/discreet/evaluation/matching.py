@@ -1,4 +1,4 @@
-"""Which topic of one model is which topic of another: the labels of a mixture carry no meaning."""
+"""Which topic of one model corresponds to which topic of another: the order of topics has no meaning."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def match_topics(a: Any, b: Any) -> Matching:
     if first.shape[1] != second.shape[1]:
         raise InputError(
             f"a has {first.shape[1]:,} words and b {second.shape[1]:,}. "
-            "Topics can be matched over one vocabulary only: bring both to the same columns."
+            "Topics can be matched only over one vocabulary: give both the same columns."
         )
     distances = cdist(first, second, "cityblock")
     rows, columns = linear_sum_assignment(distances)

@@ -1,9 +1,9 @@
-"""Held-out perplexity: one yardstick for every model and every rival.
+"""Held-out perplexity: one measure for every model, ours and others.
 
 A model is judged by its topics φ and the prior α it was trained with, nothing else: :func:`completion_perplexity` takes
-two arrays, so numbers of different models, programs and papers' algorithms can stand in one table.
+two arrays, so numbers of different models, programs and papers can be compared in one table.
 
-A measure of private documents is itself computed from private data. It is for the curator's eyes unless its release is
+A measure of private documents is itself computed from private data. Only the curator may see it unless its release is
 charged to the ledger.
 """
 
@@ -25,15 +25,15 @@ from discreet.kernels.measures.likelihood import score_documents
 from discreet.kernels.sweeps.shuffle import shuffle_documents
 
 MIN_TOKENS = 4
-"""Documents with fewer tokens are left out: less than two would be observed, or less than two scored."""
+"""Documents with fewer tokens are left out: fewer than two would be observed, or fewer than two scored."""
 
 ROW_SUM_TOLERANCE = 1e-5
-"""Topics in single precision still count as normalised."""
+"""Tolerance within which topics in single precision count as normalised."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What document completion found."""
+    """The result of document completion."""
 
     perplexity: float
     log_likelihood: float
@@ -54,13 +54,13 @@ def completion(
     1. The tokens of each document are put in a random order, keyed by ``random_state`` and the document's number; the
        first ⌊n/2⌋ are observed. Documents under four tokens are left out.
     2. θ_k ∝ α_k + Σ_i q_ik with q_ik ∝ θ_k φ_kw(i) over the observed tokens, from uniform θ, until Σ|Δθ| < 1e-6 or 500
-       steps. This is EM for the mode of θ under a Dirichlet(α + 1) prior, and CVB0 without taking out the token itself
-       [1]_: what a collapsed sampler with prior α centres on, without its noise.
+       steps. This is EM for the mode of θ under a Dirichlet(α + 1) prior, and CVB0 without removing the token itself
+       [1]_: the centre of a collapsed sampler with prior α, without its noise.
     3. perplexity = exp(−Σ log Σ_k θ_k φ_kw / number of tokens), over the tokens of the second halves.
 
     The estimate is "document completion" of [2]_ with a point estimate of θ in place of an average over samples: the
-    same number on every run, at the price of a slightly higher perplexity. A scored word without probability in any
-    topic makes the perplexity infinite.
+    number is the same on every run, and the perplexity slightly higher. A scored word with probability 0 in every topic
+    makes the perplexity infinite.
 
     ``topics`` is topic × word with rows that sum to 1, ``alpha`` a number or one for each topic, as trained. Splits and
     result are the same for any ``n_threads`` (all cores by default).
@@ -81,11 +81,11 @@ def completion_perplexity(
 
 
 def unigram_perplexity(corpus: Corpus, *, random_state: Any = 0, n_threads: int | None = None) -> float:
-    """What word frequencies alone reach on the tokens that :func:`completion` scores: what topics must beat.
+    """The perplexity of word frequencies alone on the tokens that :func:`completion` scores. Topics must be better.
 
-    The frequencies are counted in the observed halves of all documents, half a token added to each word: what a model
-    is given of a document, this is given of all of them, and neither has seen the tokens that are scored. It depends on
-    the documents and their words only, so models over the same words share it.
+    The frequencies are counted in the observed halves of all documents, with half a token added to each word. So
+    neither these frequencies nor a model's θ use the tokens that are scored. It depends on the documents and their
+    words only, so models over the same words share it.
     """
     words, half = _halves(corpus, random_state)
     observed = np.arange(len(words)) < np.repeat(corpus.offsets[:-1] + half, corpus.lengths)
@@ -100,12 +100,12 @@ def fold_in_perplexity(topics: Any, corpus: Corpus, *, alpha: Any, n_threads: in
 
     per(D) = exp(−Σ_m Σ_i log(Σ_k θ_mk φ_kw(i)) / Σ_m |d_m|), section VII of [1]_, with θ "inferred from D_test".
 
-    Use :func:`completion_perplexity` to compare models. Here θ has already seen the tokens that it is scored on, so
-    the number is too low, and lowest for models with many narrow topics or a small α, whose θ can bend furthest towards
-    one document: fold-in can prefer the worse model. It is here to set results beside published ones.
+    Use :func:`completion_perplexity` to compare models. Here θ has already seen the tokens that it is scored on, so the
+    number is too low, and lowest for models with many narrow topics or a small α, whose θ can adapt most to one
+    document: fold-in can prefer the worse model. Use it only to compare results with published ones.
 
     Differences from the papers: θ is the fixed point of the EM steps of :func:`completion` and not a Gibbs sample, so
-    there is no sampling noise; and empty documents are left out, where the papers do not say.
+    there is no sampling noise; and empty documents are left out, which the papers do not mention.
 
     .. [1] Zhao et al., "Latent Dirichlet Allocation Model Training with Differential Privacy", arXiv:2010.04391. Zhao
        et al., "On Privacy Protection of Latent Dirichlet Allocation Model Training", IJCAI 2019, section 4.2, reports
@@ -137,7 +137,8 @@ def _score(
     min_tokens: int,
     n_threads: int | None,
 ) -> Completion:
-    """Score the documents ``taken``. Each writes its own cell and the sum is exact, so threads cannot change it."""
+    """Score the documents ``taken``. Each document writes its own cell and the sum is exact, so threads cannot change
+    the result."""
     prior = _prior(alpha, len(phi))
     if not taken.any():
         raise InputError(
@@ -166,7 +167,7 @@ def _probabilities(topics: Any, corpus: Corpus) -> FloatArray:
     if phi.shape[1] != corpus.n_words:
         raise InputError(
             f"topics have {phi.shape[1]:,} words but the corpus {corpus.n_words:,}. "
-            "Use Corpus.restrict to bring the corpus to the vocabulary of the model."
+            "Use Corpus.restrict to give the corpus the vocabulary of the model."
         )
     if (phi < 0).any():
         raise InputError(f"topics must not be negative; found {phi.min():.3g}. Pass probabilities, not noisy counts.")

@@ -1,4 +1,4 @@
-"""The papers' figures and tables, run again: one folder per paper, and what every experiment shares.
+"""The papers' figures and tables, run again: one folder per paper, and the code that all experiments share.
 
 An :class:`~discreet.experiments.experiment.Experiment` is a grid of cells (a setting and a repetition each), the
 findings that the paper draws from them, and tables and figures. Whether a finding holds is decided by intervals over
@@ -24,7 +24,7 @@ PAPERS = {
     "huang2021": "papers.huang2021.figures",
     "decarolis2020": "papers.decarolis2020.figures",
 }
-"""Names on the command line, and the files they live in."""
+"""Names on the command line, and the modules that define them."""
 
 
 def experiments(paper: str | None = None) -> list[Experiment]:

@@ -1,4 +1,4 @@
-"""Judges, tables and plots that more than one page has: methods against each other, and against ε."""
+"""Checks, tables and plots used on more than one page: methods against each other, and against ε."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def epsilons_of(results: Results, **where: Any) -> list[float]:
 def at_each_epsilon(
     results: Results, panel: str, panels: Sequence[Any] | None = None, at: slice = slice(None)
 ) -> Iterator[tuple[str, Setting]]:
-    """Each panel (or ``panels``) at each ε (or those ``at``): in words, and as a place in the results."""
+    """Each panel (or ``panels``) at each ε (or those ``at``): as a label, and as coordinates in the results."""
     for name in results.levels(panel) if panels is None else panels:
         for epsilon in epsilons_of(results, **{panel: name})[at]:
             yield f"{name}, ε = {epsilon:g}", {panel: name, "epsilon": epsilon}
@@ -32,7 +32,8 @@ def ratios(
     panels: Sequence[Any] | None = None,
     at: slice = slice(None),
 ) -> Callable[[Results], Iterator[Check]]:
-    """A judge: the ratio of each of ``ones`` to each of ``others`` is below 1 in each panel, at each ε."""
+    """A function that checks that the ratio of each of ``ones`` to each of ``others`` is below 1, in each panel at each
+    ε."""
 
     def judge(results: Results) -> Iterator[Check]:
         for where, place in at_each_epsilon(results, panel, panels, at):
@@ -50,7 +51,7 @@ def short(method: str) -> str:
 
 
 def expected(text: str, judge: Callable[[Results], Iterable[Check]]) -> Finding:
-    """What no paper says."""
+    """A finding that we expect and that no paper states."""
     return Finding(text, judge, said_by="expected")
 
 
@@ -60,7 +61,7 @@ def seconds_table(*rows: str) -> Table:
 
 
 def method_tables(*rows: str) -> tuple[Table, Table]:
-    """How many topics were found, of the methods that may find fewer than were asked for; and the time of all."""
+    """The number of topics found, for methods that may find fewer than requested; and the time of all methods."""
     found = Table("Topics found", "n_found", rows, "epsilon", show=lambda row: row["method"] in (SOUND, UNNOISED))
     return found, seconds_table(*rows)
 

@@ -1,4 +1,4 @@
-"""The papers' data sets, split as they say. Read once a process."""
+"""The papers' data sets, split as the papers say. Each is read once per process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Split(NamedTuple):
 def zhao_split(name: str, n_words: int, n_documents: int | None = None) -> Split:
     """KOS, NIPS or e-mail over their most frequent words, taken as public; the first documents are for training.
 
-    ``n_documents`` keeps so many of the training documents, for quick runs.
+    ``n_documents`` keeps only that many training documents, for quick runs.
     """
     corpus = whole(name)
     if name == "enron":
@@ -66,7 +66,8 @@ def unigram(train: Corpus) -> FloatArray:
 
 
 def judged(topics: FloatArray, split: Split, alpha: float) -> dict[str, Any]:
-    """Held-out perplexity: as the papers measure it (fold-in), by completion, and this over the unigram model's."""
+    """Held-out perplexity: as the papers measure it (fold-in), by completion, and the latter divided by the unigram
+    model's."""
     completion = completion_perplexity(topics, split.test, alpha=alpha)
     return {
         "perplexity": fold_in_perplexity(topics, split.test, alpha=alpha),
@@ -76,7 +77,7 @@ def judged(topics: FloatArray, split: Split, alpha: float) -> dict[str, Any]:
 
 
 def completion_and_npmi(topics: FloatArray, split: Split) -> dict[str, Any]:
-    """Completion perplexity on held-out documents; NPMI of the ten best words, meetings counted in the training set."""
+    """Completion perplexity on held-out documents; NPMI of the ten best words, counted in the training set."""
     if len(topics) == 1:
         return {"perplexity": completion_perplexity(topics, split.test, alpha=1.0)}
     return {

@@ -1,4 +1,4 @@
-"""What an experiment is: a grid of cells to run, the findings of a paper to hold against them, and how to show them."""
+"""What an experiment is: a grid of cells to run, the findings of a paper to compare with them, and how to show them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 from discreet.experiments.intervals import Check, Interval, Verdict
 
 Setting = dict[str, Any]
-"""What is varied, and whatever else decides the numbers: plain JSON values, for it is the key of stored results."""
+"""What is varied, and everything else that decides the numbers: plain JSON values, because it is the key of stored
+results."""
 
 Point = dict[str, Any]
-"""What a cell found: measures, and coordinates where there is a curve (an iteration, say)."""
+"""A result of a cell: measures, and coordinates if there is a curve (for example the iteration)."""
 
 QUICK_REPETITIONS = 2
-"""The fewest that give an interval."""
+"""The fewest repetitions that give an interval."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Grid:
 
     name: str
     version: int
-    """Raised when a cell would give other numbers: what was stored before is then not used again."""
+    """Increase it when a cell would give other numbers: results stored before are then not reused."""
     settings: Callable[[bool], Sequence[Setting]]
     """All settings of the paper; or, given True, a few small ones that show that everything works."""
     cell: Callable[[Setting, int], Iterable[Point]]
@@ -33,17 +34,17 @@ class Grid:
     """Names of what is measured; every other key of a point is a coordinate."""
     repetitions: int
     exact: bool = False
-    """Computed, not measured: one repetition says it all."""
+    """Computed, not measured: one repetition is enough."""
 
     def cells(self, quick: bool, repetitions: int | None = None) -> list[tuple[Setting, int]]:
-        """Repetition by repetition, so that a run that is stopped half way has something of every setting."""
+        """Repetition by repetition, so that a run that is stopped half way has results for every setting."""
         n = 1 if self.exact else repetitions or (QUICK_REPETITIONS if quick else self.repetitions)
         settings = self.settings(quick)
         return [(setting, repetition) for repetition in range(n) for setting in settings]
 
 
 class Results:
-    """Points of finished cells, and the intervals that can be read off them."""
+    """Points of finished cells, and the intervals computed from them."""
 
     def __init__(self, grid: Grid, rows: Iterable[Mapping[str, Any]]) -> None:
         """``rows`` are settings and points together, each with its ``repetition``."""
@@ -52,7 +53,7 @@ class Results:
 
     @property
     def coordinates(self) -> list[str]:
-        """Keys that are not measures, in the order in which they were met."""
+        """Keys that are not measures, in order of first appearance."""
         found = dict.fromkeys(key for row in self.rows for key in row)
         return [key for key in found if key not in self.grid.measures and key != "repetition"]
 
@@ -61,11 +62,11 @@ class Results:
         return [key for key in self.coordinates if len(self.levels(key)) > 1]
 
     def levels(self, key: str, **where: Any) -> list[Any]:
-        """The different values of a coordinate, in the order in which they were met."""
+        """The different values of a coordinate, in order of first appearance."""
         return list(dict.fromkeys(row.get(key) for row in self.rows if _matches(row, where)))
 
     def values(self, measure: str, where: Mapping[str, Any]) -> dict[int, float]:
-        """One number for each repetition. Conditions that leave more than one are a mistake of the experiment."""
+        """One number for each repetition. Conditions that match more than one are a mistake in the experiment."""
         found: dict[int, float] = {}
         for row in self.rows:
             if measure in row and _matches(row, where):
@@ -79,13 +80,13 @@ class Results:
         return Interval.exact(values[0]) if self.grid.exact and values else Interval.of(values)
 
     def difference(self, measure: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Interval:
-        """Of the first minus the second, paired by repetition: equal seeds share whatever a seed decides."""
+        """The interval of the first minus the second, paired by repetition: equal seeds share what the seed decides."""
         above, below = self._pairs(measure, one, other)
         differences = [a - b for a, b in zip(above, below, strict=True)]
         return Interval.exact(differences[0]) if self.grid.exact and differences else Interval.of(differences)
 
     def ratio(self, measure: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Interval:
-        """Of the first over the second, paired likewise; both must be positive."""
+        """The interval of the first over the second, paired in the same way; both must be positive."""
         above, below = self._pairs(measure, one, other)
         if self.grid.exact and above:
             return Interval.exact(above[0] / below[0])
@@ -103,13 +104,13 @@ def _matches(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence of the paper, and the comparisons that it stands or falls with."""
+    """A sentence of the paper, and the comparisons that decide whether it holds."""
 
     text: str
     judge: Callable[[Results], Iterable[Check]]
     said_by: str = "the paper"
     often: bool = False
-    """The paper says "often": most checks decide, not all."""
+    """The paper says "often": it holds if most checks hold."""
 
     def checks(self, results: Results) -> list[Check]:
         return list(self.judge(results))
@@ -128,9 +129,9 @@ class Table:
     rows: tuple[str, ...]
     columns: str
     over: Callable[[Setting], Setting | None] | None = None
-    """Shows ratios: from the place of a number to the place of what it is divided by (None: leave it out)."""
+    """For ratios: a function from the coordinates of a number to those of its divisor (None: leave it out)."""
     show: Callable[[Mapping[str, Any]], bool] = lambda row: True
-    """Which rows of the results belong in it; what they are divided by must be among them."""
+    """Which rows of the results belong in it; their divisors must be among them."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Intervals, and verdicts that are read off them: never off a mean, never by eye."""
+"""Intervals, and verdicts computed from them: never from a mean alone, never by eye."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 CONFIDENCE = 0.95
-"""Of every interval, each on its own: with twenty comparisons one of them is expected to miss."""
+"""The confidence of each single interval: of twenty comparisons one is expected to miss."""
 
 
 class Verdict(StrEnum):
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over repetitions and where it may lie. With fewer than two repetitions, anywhere."""
+    """A mean over repetitions and its interval. With fewer than two repetitions the interval is unbounded."""
 
     mean: float
     low: float
@@ -47,12 +47,12 @@ class Interval:
 
     @classmethod
     def of(cls, values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-        """Student's t interval of the mean: exact for normal values, close for means of anything tame."""
+        """Student's t interval of the mean: exact for normal values, close for other values without heavy tails."""
         n = len(values)
         mean = float(np.mean(values)) if n else math.nan
         if n < 2 or not math.isfinite(mean):
             return cls(mean, -math.inf, math.inf, n)
-        if min(values) == max(values):  # as below, without what rounding a mean leaves
+        if min(values) == max(values):  # as below, without the rounding error of the mean
             return cls(float(values[0]), float(values[0]), float(values[0]), n)
         from scipy.special import stdtrit
 
@@ -61,7 +61,7 @@ class Interval:
 
     @classmethod
     def exact(cls, value: float) -> Interval:
-        """Of something computed, not measured: every repetition would give the same."""
+        """The interval of a computed value: every repetition would give the same."""
         return cls(value, value, value, 1)
 
     @classmethod
@@ -90,7 +90,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: what was measured, what the claim wants of it, and what the interval says."""
+    """One comparison: what was measured, what the claim requires, and the verdict of the interval."""
 
     what: str
     found: Interval
@@ -128,7 +128,7 @@ def _exp(value: float) -> float:
 
 
 def number(value: float) -> str:
-    """Four digits, without an exponent where it can be read without."""
+    """Four digits, without an exponent if it is readable."""
     if not math.isfinite(value):
         return str(value).replace("inf", "∞").replace("-", "−")
     if value == 0:

@@ -28,30 +28,30 @@ PLAIN = (UNNOISED, VI_U, GIBBS, UNIGRAM)
 """In this order: a figure has eight colours, so a kind of method has the same one with noise and (dashed) without."""
 
 CLIPPED = 0.1
-"""Of the most tokens of a document: the clip of Park et al."""
+"""The clip of Park et al., as a share of the most tokens of a document."""
 
 
 class Fitted(NamedTuple):
-    """What a method found, and how long that took."""
+    """The result of a method, and how long it took."""
 
     topics: FloatArray
     weights: FloatArray
-    """Of the topics; in proportion."""
+    """Weights of the topics, up to a common factor."""
     seconds: float
 
 
 def settings_of(
     common: Setting, epsilons: Iterable[float], noisy: Iterable[str] = WITH_NOISE, plain: Iterable[str] = PLAIN
 ) -> Iterator[Setting]:
-    """At each ε the methods that have one; the others once. In the order of colours."""
+    """Methods with an ε once per ε; the others once. In the order of colours."""
     epsilons = list(epsilons)
     yield from ({**common, "method": method, "epsilon": epsilon} for method in noisy for epsilon in epsilons)
     yield from ({**common, "method": method, "epsilon": None} for method in plain)
 
 
 def fitted(setting: Setting, corpus: Corpus, seed: int) -> Fitted:
-    """Train what ``setting`` names. The time is the processor's, of ``fit`` alone, so that other work on the machine
-    hardly matters."""
+    """Train what ``setting`` names. The time is processor time of ``fit`` alone, so that other work on the machine
+    matters little."""
     if setting["method"] == UNIGRAM:
         return Fitted(unigram(corpus), np.ones(1), 0.0)
     model = model_of(setting, corpus.n_documents, seed)
@@ -63,10 +63,10 @@ def fitted(setting: Setting, corpus: Corpus, seed: int) -> Fitted:
 
 
 def model_of(setting: Setting, n_documents: int, seed: int) -> Any:
-    """``alpha0`` is of the spectral methods, ``alpha`` and ``beta`` (one number each) of the others.
+    """``alpha0`` is for the spectral methods, ``alpha`` and ``beta`` (one number each) for the others.
 
-    ``effort`` is None for what the models do by default; quick runs have a number of rounds or sweeps there.
-    ``cap`` is for Park et al.: the most tokens of a document, which they take as known, as they do N.
+    ``effort`` is None for the default of the model; quick runs give a number of rounds or sweeps. ``cap`` is for Park
+    et al.: the most tokens of a document, which they take as known, as they do N.
     """
     from discreet.models.lda import LDA
     from discreet.models.private.model import PrivateLDA
@@ -94,7 +94,7 @@ def model_of(setting: Setting, n_documents: int, seed: int) -> Any:
 
 
 def quietly(work: Any, *arguments: Any, **options: Any) -> Any:
-    """Without the warning that noise may drown the topics: whether it does is what the page shows."""
+    """Without the warning that noise may hide the topics: the page shows whether it does."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return work(*arguments, **options)

@@ -15,11 +15,11 @@ from discreet.experiments.svg import draw
 from discreet.experiments.tables import lay_out, markdown
 
 MANY = 8
-"""Comparisons that are counted, too, and folded away on a page."""
+"""From this many on, comparisons are also counted, and folded on a page."""
 
 
 def text(outcome: Outcome) -> str:
-    """For people: tables, then each finding of the paper with ours beside it and the verdict."""
+    """For a terminal: tables, then each finding of the paper with our comparisons and the verdict."""
     return "\n".join(_text(outcome))
 
 
@@ -38,7 +38,7 @@ def _text(outcome: Outcome) -> Iterator[str]:
     for finding, verdict, checks in outcome.findings():
         yield f"\n{finding.said_by}: {finding.text}"
         yield from (f"  here: {check}" for check in checks)
-        yield f"  {'QUICK, so of no weight' if outcome.quick else 'verdict'}: {verdict}{_tally(checks)}"
+        yield f"  {'QUICK, so no evidence' if outcome.quick else 'verdict'}: {verdict}{_tally(checks)}"
     yield f"\n{outcome.promise}"
 
 
@@ -67,7 +67,7 @@ def page(outcome: Outcome, command: str) -> str:
 
 
 def _tally(checks: list[Check]) -> str:
-    """How many comparisons say what, where there are too many to count."""
+    """The number of comparisons per verdict, if there are many."""
     if len(checks) <= MANY:
         return ""
     said = Counter(check.verdict for check in checks)

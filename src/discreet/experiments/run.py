@@ -1,4 +1,4 @@
-"""Run the cells of an experiment that are not there yet, and hand back what all of them found."""
+"""Run the missing cells of an experiment, and return the results of all cells."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ COMPUTED = "Nothing was trained here and no data were read: these numbers are co
 
 @dataclass(frozen=True)
 class Progress:
-    """Told after each cell."""
+    """Reported after each cell."""
 
     done: int
     total: int
     record: Record
     where: Setting
-    """Of the record's setting, what differs between cells."""
+    """The part of the record's setting that differs between cells."""
     seconds_left: float
-    """A guess from the cells of this run."""
+    """An estimate from the cells of this run."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run found, complete or not."""
+    """The results of a run, complete or not."""
 
     experiment: Experiment
     quick: bool
@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def seconds(self) -> float:
-        """Of all cells together, also those of earlier runs."""
+        """The time of all cells together, also those of earlier runs."""
         return sum(record.seconds for record in self.records)
 
     @property
@@ -104,7 +104,7 @@ def run(
     *,
     quick: bool = False,
     repetitions: int | None = None,
-    tell: Callable[[Progress], None] | None = None,
+    report_cell: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Run what is missing. Each finished cell is on disk before the next begins, so stopping loses one cell at most."""
     grid, store = experiment.grid, Store(work, experiment.grid)
@@ -118,18 +118,18 @@ def run(
         record = _run_cell(experiment, key, setting, repetition)
         store.add(record)
         known[key] = record
-        if tell is not None:
+        if report_cell is not None:
             pace = (time.perf_counter() - started) / done
             n_done = len(cells) - len(missing) + done
             where = {name: setting[name] for name in varied if setting.get(name) is not None}
-            tell(Progress(n_done, len(cells), record, where, pace * (len(missing) - done)))
+            report_cell(Progress(n_done, len(cells), record, where, pace * (len(missing) - done)))
     return outcome(experiment, known, quick=quick, repetitions=repetitions)
 
 
 def outcome(
     experiment: Experiment, known: dict[str, Record], *, quick: bool, repetitions: int | None = None
 ) -> Outcome:
-    """From what is on disk, as far as it goes."""
+    """The outcome of the cells that are on disk."""
     cells = experiment.grid.cells(quick, repetitions)
     keys = [key_of(experiment.grid, setting, n) for setting, n in cells]
     records = tuple(known[key] for key in keys if key in known)
@@ -144,17 +144,17 @@ def _run_cell(experiment: Experiment, key: str, setting: Setting, repetition: in
 
 
 def check_data(names: set[str]) -> None:
-    """Before hours of work: a set that is neither here nor to be fetched stops the run with one line."""
+    """Check before hours of work: a data set that is not here and cannot be downloaded stops the run with one line."""
     from discreet.corpus import datasets
 
     absent = {known.name for known in datasets.available() if not known.present}
     for name in sorted(names & absent):
-        datasets.load(name)  # fetches it, or says what to do
+        datasets.load(name)  # downloads it, or raises an error that says what to do
 
 
 @cache
 def versions() -> str:
-    """Of what a cell ran under. Cells of different sources may share a page, but not in silence."""
+    """The versions that a cell ran with. Cells of different versions may share a page, but the page then names them."""
     found = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
         try:

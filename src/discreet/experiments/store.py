@@ -1,4 +1,4 @@
-"""Finished cells, one line each, appended and flushed at once: a run that was killed goes on where it stopped."""
+"""Finished cells, one line each, appended and flushed at once: a run that was killed continues where it stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.experiments.experiment import Grid, Point, Setting
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a cell."""
+    """The stored result of a cell."""
 
     key: str
     setting: Setting
@@ -24,7 +24,7 @@ class Record:
     points: list[Point]
     seconds: float
     versions: str
-    """Of the programs it ran under."""
+    """The versions of the programs that ran it."""
 
     @property
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -49,7 +49,7 @@ class Store:
         self.path = folder / f"{grid.name}.jsonl"
 
     def read(self) -> dict[str, Record]:
-        """By key. A line that was cut short by a kill is passed over; its cell runs again."""
+        """By key. A line that was cut short by a kill is skipped; its cell runs again."""
         if not self.path.exists():
             return {}
         found = {}

@@ -16,18 +16,18 @@ PANEL_WIDTH, PANEL_HEIGHT = 340, 240
 LEFT, TOP, GAP, BOTTOM, LEGEND_LINE = 62, 52, 66, 46, 18
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c")
-"""Okabe and Ito's, which colour-blind readers can tell apart, and a grey."""
+"""Okabe and Ito's colours, which colour-blind readers can distinguish, and a grey."""
 
 SOLID = 'stroke-width="1.6"'
 DASHED = f'{SOLID} stroke-dasharray="6 4"'
 
 MARKERS = ("circle", "square", "diamond", "triangle")
-"""Lines are told apart without colour too."""
+"""So that lines can be distinguished without colour too."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points from left to right; x is None for a line that goes straight across."""
+    """Points from left to right; x is None for a horizontal line."""
 
     name: str
     points: list[tuple[float | None, Interval]]
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Axis:
-    """From numbers to places on the page."""
+    """Maps numbers to positions on the page."""
 
     low: float
     high: float
@@ -45,7 +45,7 @@ class Axis:
     ticks: list[float]
 
     def __call__(self, value: float) -> float:
-        """Beyond the axis means at its end: an infinite bar still shows."""
+        """A value beyond the axis is drawn at its end, so an infinite bar is still visible."""
         low, high = self._scaled(self.low), self._scaled(self.high)
         share = (self._scaled(min(max(value, self.low), self.high)) - low) / ((high - low) or 1.0)
         return self.start + share * (self.end - self.start)
@@ -55,7 +55,8 @@ class Axis:
 
 
 def draw(plot: Plot, results: Results) -> str:
-    """The whole figure. Panels share the y axis only in form, not in range: data sets differ too much."""
+    """The whole figure. The y axes of panels have the same scale type but their own range: data sets differ too
+    much."""
     shown = Results(results.grid, [row for row in results.rows if plot.y in row and plot.show(row)])
     panels = shown.levels(plot.panels) if plot.panels else [None]
     across = {name: shown.levels(plot.x, **{plot.lines: name}) == [None] for name in shown.levels(plot.lines)}

@@ -49,7 +49,7 @@ def cell_of(results: Results, table: Table, place: Setting) -> str:
 
 
 def interval_at(results: Results, measure: str, place: Setting, over: Any) -> Interval | None:
-    """At one place: the interval of a measure, or of its ratio to the measure at the place that ``over`` names."""
+    """At one point: the interval of a measure, or of its ratio to the measure at the point that ``over`` returns."""
     if over is None:
         return results.interval(measure, **place)
     base = over(place)
@@ -79,7 +79,7 @@ def symbol(key: str) -> str:
 
 
 def _places(results: Results, keys: Sequence[str]) -> Iterator[Setting]:
-    """Combinations that occur, in the order in which they were met."""
+    """Combinations that occur, in order of first appearance."""
     yield from (
         dict(zip(keys, values, strict=True))
         for values in dict.fromkeys(tuple(row.get(key) for key in keys) for row in results.rows)

@@ -1,12 +1,12 @@
-"""Where compiled kernels are kept between processes, such that none is older than its sources.
+"""The cache of compiled kernels between processes. No cached kernel is older than its sources.
 
 numba stamps a cached kernel with the contents of its own file only. The machine code also contains the parts that it
-calls and the constants that it imports, which stand in other files: a part that was fixed there would not run. So the
-folder is named after a digest of all kernel sources, the versions of the compiler and the processor. When any of them
-changes, everything is compiled again.
+calls and the constants that it imports, which are in other files: after a fix in such a file the old code would still
+run. So the folder is named after a digest of all kernel sources, the versions of the compiler and the processor. When
+any of them changes, everything is compiled again.
 
 numba reads the folder from ``numba.config.CACHE_DIR`` at the moment when a function is decorated; `folder_for_numba`
-sets it for that moment alone. `is_kept_in` checks that it took effect, for numba may change.
+sets it for that moment only. `is_kept_in` checks that it took effect, since numba may change.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ SOURCES = Path(__file__).parent
 PREFIX = "discreet-kernels-"
 
 KEPT = 4
-"""Folders of other digests that may stay, those used last: two checkouts or two machines may share a place."""
+"""The number of folders of other digests that are kept, those used last: two checkouts or machines may share a
+place."""
 
 State: TypeAlias = tuple[tuple[str, int, int], ...]
 
 
 def sources(folder: str | None = None) -> Iterator[os.DirEntry[str]]:
-    """Every kernel source, in folders too (this is asked at each decorator, so it passes over compiled files)."""
+    """Every kernel source, in folders too (called at each decorator, so it skips compiled files)."""
     for entry in os.scandir(folder or SOURCES):
         if entry.name.endswith(".py"):
             yield entry
@@ -55,7 +56,7 @@ def state_of_sources() -> State:
 
 
 def digest_of_sources() -> str:
-    """Of everything that compiled kernels depend on: their sources, the compiler, the processor."""
+    """Digest of everything that compiled kernels depend on: their sources, the compiler, the processor."""
     try:
         features = llvm.get_host_cpu_features().flatten()
     except RuntimeError:  # unknown for this processor; numba then has none either
@@ -94,12 +95,12 @@ def choose_folder(digest: str) -> Path | None:
 
 
 def _opened(place: Path, digest: str) -> Path | None:
-    """The folder of ``digest`` in ``place``, if it can be written. Folders of other digests do not pile up there."""
+    """The folder of ``digest`` in ``place``, if it can be written. Removes old folders of other digests there."""
     folder = place / f"{PREFIX}{digest}"
     try:
         new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()  # permissions alone do not tell: the disk may be read-only
+        tempfile.TemporaryFile(dir=folder).close()  # permissions are not enough: the disk may be read-only
         os.utime(folder)  # used now
     except OSError:
         return None
@@ -115,12 +116,12 @@ def _remove_oldest(place: Path, but: Path) -> None:
 
 
 def own_temporary_folder() -> Path | None:
-    """A folder that this user alone can write: whoever else could would choose the code that runs here."""
-    user = getattr(os, "getuid", int)()  # 0 where there are no numbers of users, as in st_uid
+    """A folder that only this user can write: anybody else who could write there could run code in this process."""
+    user = getattr(os, "getuid", int)()  # 0 on systems without user numbers, as in st_uid
     try:
         folder = Path(tempfile.gettempdir()) / f"discreet-{user}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()  # of a link, the link's own
+        found = folder.lstat()  # for a link, of the link itself
     except OSError:
         return None
     own = stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o022
@@ -135,9 +136,10 @@ STATE, FOLDER = state_of_sources(), choose_folder(digest_of_sources())
 
 @contextmanager
 def folder_for_numba() -> Iterator[Path | None]:
-    """Let numba keep in our folder what is decorated within. None: do not cache.
+    """Let numba cache what is decorated inside this block in our folder. None: do not cache.
 
-    Not when a source was written since the digest was made: the modules of this process may then be of two versions.
+    Nothing is cached if a source was written since the digest was made: the modules of this process may be of two
+    versions.
     """
     if FOLDER is None or state_of_sources() != STATE:
         yield None
@@ -151,6 +153,6 @@ def folder_for_numba() -> Iterator[Path | None]:
 
 
 def is_kept_in(compiled: Any, folder: Path) -> bool:
-    """Whether numba will keep ``compiled`` in ``folder``: false where other settings of numba won."""
+    """Whether numba will keep ``compiled`` in ``folder``: false if other settings of numba take precedence."""
     path = getattr(getattr(compiled, "stats", None), "cache_path", None)
     return path is not None and folder in Path(path).parents

@@ -1,4 +1,4 @@
-"""How kernels are compiled: one place for the flags, and types that survive.
+"""How kernels are compiled: one place for the flags, with decorators that keep the types of functions.
 
 No ``fastmath`` anywhere: it would let the compiler reorder sums, and the same seed would give other topics on another
 machine. Everything releases Python's lock and is cached on disk (``cache.py``), so a second process compiles nothing.
@@ -18,8 +18,8 @@ from discreet.kernels.cache import folder_for_numba, is_kept_in
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 at = np.uint64
-"""An index that is never negative. One that might be is compared with zero before each use, as it would count from the
-end: a quarter of the time of a kernel that looks single cells up."""
+"""An index that is never negative. An index that might be negative is compared with zero before each use, because
+negative ones count from the end: a quarter of the time of a kernel that reads single cells."""
 
 
 def _compiled(function: _F, **options: Any) -> _F:
@@ -33,16 +33,16 @@ def _compiled(function: _F, **options: Any) -> _F:
 
 
 def kernel(function: _F) -> _F:
-    """A compiled loop that may allocate arrays. Division by zero gives infinity, as in numpy: a check would keep a loop
-    from running in lanes."""
+    """A compiled loop that may allocate arrays. Division by zero gives infinity, as in numpy: a check would prevent
+    vectorisation of a loop."""
     return _compiled(function, error_model="numpy")
 
 
 def bare_kernel(function: _F) -> _F:
     """A compiled loop that allocates nothing and counts no references (numba's runtime is switched off).
 
-    Counting references costs two atomic operations whenever an array is passed on: measured, more than half of the time
-    of a sweep.
+    Counting references costs two atomic operations whenever an array is passed to a function: more than half of the
+    time of a sweep (measured).
     """
     return _compiled(function, _nrt=False)
 
@@ -54,14 +54,15 @@ def part(function: _F) -> _F:
 
 
 def outlined_part(function: _F) -> _F:
-    """A piece for once per document, which stays out of the loop over tokens and leaves it its registers. A plain part
-    would not: numba hands the order of an `inlined_part` on to all that it calls."""
+    """A piece that runs once per document. It is not inlined into the loop over tokens, which can then use all
+    registers. An ordinary `part` would be: numba applies the inlining of an `inlined_part` to everything that it
+    calls."""
     compiled: _F = register_jitable(_nrt=False, forceinline=False)(function)
     return compiled
 
 
 def inlined_part(function: _F) -> _F:
-    """A piece for the innermost loop that LLVM would take for too long to be copied there: passing its arrays on takes
-    more time than its work."""
+    """A piece of the innermost loop that LLVM would consider too long to inline: passing its arrays takes more time
+    than its work."""
     compiled: _F = register_jitable(_nrt=False, forceinline=True)(function)
     return compiled

@@ -6,8 +6,8 @@ written-out tree, so the result is the same bits on every IEEE machine whatever 
 splits the sixteen lanes as the processor needs).
 
 In compiled code a value is an LLVM ``<16 x float>``, ``<16 x double>`` or ``<16 x i32>``; in a kernel's Python body it
-is a numpy array of sixteen ``float32``, ``float64`` or ``uint32``. Both meanings of each function stand side by side
-below, and the tests compare them.
+is a numpy array of sixteen ``float32``, ``float64`` or ``uint32``. Both definitions of each function are next to each
+other below, and the tests compare them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def _compiled(python_body: Callable[..., Any], typer: Callable[..., Any]) -> Callable[[Callable[..., Any]], None]:
-    """Register the compiled meaning of ``python_body``: ``typer`` gives its signature, the decorated function its code.
+    """Register the compiled form of ``python_body``: ``typer`` gives its signature, the decorated function its code.
 
     numba's ``overload`` would be shorter, but it wraps the code in a function, and passing an array to a function
     counts references: two atomic operations around every load of the innermost loop.
@@ -125,14 +125,14 @@ def _(context: Any, builder: Any, signature: Any, array: Any, start: Any, lanes:
 
 
 def prefetch(array: Any, index: Int) -> None:
-    """Ask for the cache line of ``array[index]``; changes nothing but time."""
+    """Prefetch the cache line of ``array[index]``; affects only speed."""
 
 
 @_compiled(prefetch, lambda array, index: types.void(array, types.intp))
 def _(context: Any, builder: Any, signature: Any, array: Any, index: Any) -> Any:
     byte = ir.IntType(8)
     pointer = _pointer(context, builder, signature.args[0], array, index, byte)
-    numbers = [ir.Constant(ir.IntType(32), n) for n in (0, 3, 1)]  # for reading, into every level, data
+    numbers = [ir.Constant(ir.IntType(32), n) for n in (0, 3, 1)]  # for reading, into all cache levels, data
     function = cgutils.get_or_insert_function(
         builder.module,
         ir.FunctionType(ir.VoidType(), [byte.as_pointer(), *(n.type for n in numbers)]),
@@ -143,13 +143,13 @@ def _(context: Any, builder: Any, signature: Any, array: Any, index: Any) -> Any
 
 
 def gather(array: Any, start: Int, offsets: U32Lanes) -> Any:
-    """``array[start + offsets]``, one value a lane."""
+    """``array[start + offsets]``, one value per lane."""
     return array[start + offsets.astype(np.int64)]
 
 
 @_compiled(gather, lambda array, start, offsets: _BY_DTYPE[array.dtype](array, types.intp, offsets))
 def _(context: Any, builder: Any, signature: Any, array: Any, start: Any, offsets: Any) -> Any:
-    # Sixteen plain loads: the processor's own gather may not read what was stored a moment ago and waits for the cache.
+    # Sixteen loads: the processor's own gather cannot read what was just stored, and waits for the cache.
     result = signature.return_type.llvm
     base = _pointer(context, builder, signature.args[0], array, start, result.element)
     lanes = ir.Constant(result, ir.Undefined)
@@ -291,9 +291,9 @@ def _(context: Any, builder: Any, signature: Any, bits: Any) -> Any:
 
 
 def passed(running: Any, mark: Any, total: Any) -> U32Lanes:
-    """One where the mark has passed this running sum, ``sum <= mark`` and ``sum < total``, else zero.
+    """One if the mark has passed this running sum (``sum <= mark`` and ``sum < total``), else zero.
 
-    The second condition keeps a mark that rounding has pushed up to the total in the last place that has any weight.
+    The second condition is for a mark that rounding has raised to the total: it selects the last place with any weight.
     """
     flags: U32Lanes = ((running <= mark) & (running < total)).astype(np.uint32)
     return flags

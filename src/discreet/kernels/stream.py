@@ -1,4 +1,4 @@
-"""One random stream for everything: ChaCha20 (RFC 8439) read at any place, sixteen blocks at a time.
+"""One random stream for everything: ChaCha20 (RFC 8439), read at any place, sixteen blocks at a time.
 
 A 32-bit draw is a pure function of ``(key, purpose, sweep, document, position)``: the RFC's nonce is
 ``(purpose, sweep, document)`` and its block counter is ``position // 16``. So a draw does not depend on the number of
@@ -43,9 +43,10 @@ def fill_group(
     out: UInt32Array,
     start: Int,
 ) -> None:
-    """Sixteen blocks, one a lane. From ``places_start`` on, ``places`` holds sixteen documents, then sixteen blocks.
+    """Sixteen blocks, one per lane. From ``places_start`` on, ``places`` holds sixteen documents, then sixteen blocks.
 
-    The sixteen words of lane ``j`` land in ``out[start + 16 * j:]``, so consecutive blocks give consecutive draws.
+    The sixteen words of lane ``j`` are written to ``out[start + 16 * j:]``, so consecutive blocks give consecutive
+    draws.
     """
     n1, n2, n3, ctr = splat(purpose), splat(sweep), load(places, places_start), load(places, places_start + LANES)
     c0, c1 = splat(np.uint32(0x61707865)), splat(np.uint32(0x3320646E))
@@ -97,7 +98,7 @@ def fill_document(
 ) -> None:
     """Fill ``out[start:stop]``, a multiple of 256 long, with the draws of one document from ``first_block`` on.
 
-    ``places`` is room for 32 numbers, as in :func:`fill_group`.
+    ``places`` is scratch space for 32 numbers, as in :func:`fill_group`.
     """
     for at in range(start, stop, GROUP):
         for lane in range(LANES):

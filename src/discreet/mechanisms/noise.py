@@ -5,18 +5,19 @@
 >>> counts = np.zeros(1000, np.int64)
 >>> add_discrete_gaussian(counts, scale=2000.0, key=Key.fresh(), release=0)
 
-**Exactness.** ``scale`` is the rational number that the float is. Given uniform random bits, each value is within
-total-variation distance :data:`DISTANCE` = 2^-159 of its law and independent of all others; the proof stands in
+**Exactness.** ``scale`` is read as the exact rational value of the float. Given uniform random bits, each value is
+within total-variation distance :data:`DISTANCE` = 2^-159 of its law and independent of all others; the proof is in
 ``kernels/noise/tables.py``. A guarantee that counts n values adds (1 + e^ε) · n · DISTANCE to its δ. The bits come from
 ChaCha20 under a secret key, so the guarantee is computational. The time that a draw takes depends on its value.
 
-**Once only.** A value is a function of (key, release, place of the cell): the same release number used twice with one
-key adds the same noise twice, and the difference of the two results is the difference of the data. Count releases up,
-Laplace and Gaussian together.
+**Use each release number once.** A value is a function of (key, release, place of the cell): the same release number
+used twice with one key adds the same noise twice, and the difference of the two results is the difference of the data.
+Number releases consecutively, Laplace and Gaussian together.
 
-**Scales.** From 1/64 to 65,536; 10³ to 10⁴ is best: fine enough that the grid costs nothing, and the table fits a
-cache. A table is made once for a scale and kept (about 1 µs an entry, 15 or 17 entries a step of the scale). Rounds
-that differ in noise should share a scale and let the grid follow (grid = σC / scale): one table serves them all.
+**Scales.** From 1/64 to 65,536; 10³ to 10⁴ is best: the grid is fine enough to cost nothing, and the table fits a
+cache. A table is made once per scale and kept (about 1 µs per entry, 15 or 17 entries per step of the scale). Rounds
+that differ in noise should share a scale and choose the grid accordingly (grid = σC / scale): one table then serves
+them all.
 
 **Overflow.** Sums are modulo 2^64, as everywhere in numpy. Wrapping is the same function of the noisy value whatever
 the data, so it costs accuracy, never privacy.
@@ -54,10 +55,10 @@ __all__ = [
 ]
 
 _SMALL = 1 << 17
-"""Cells below which a second thread does not pay for starting it."""
+"""With fewer cells, a second thread costs more than it saves."""
 
 _PIECES = 4
-"""Pieces of work for each thread: a core that others slow down takes fewer."""
+"""Pieces of work per thread: a core that other programs slow down takes fewer."""
 
 
 def add_discrete_laplace(cells: IntArray, scale: float, key: Key, release: int, n_threads: int = 1) -> None:
@@ -73,14 +74,14 @@ def add_discrete_gaussian(cells: IntArray, scale: float, key: Key, release: int,
 
 
 def sample_discrete_laplace(out: IntArray, scale: float, key: Key, release: int, n_threads: int = 1) -> None:
-    """The noise alone: what ``out`` held is gone."""
+    """Fill ``out`` with the noise alone."""
     _check(out, scale, release, n_threads)
     out[...] = 0
     add_discrete_laplace(out, scale, key, release, n_threads)
 
 
 def sample_discrete_gaussian(out: IntArray, scale: float, key: Key, release: int, n_threads: int = 1) -> None:
-    """The noise alone: what ``out`` held is gone."""
+    """Fill ``out`` with the noise alone."""
     _check(out, scale, release, n_threads)
     out[...] = 0
     add_discrete_gaussian(out, scale, key, release, n_threads)

@@ -1,6 +1,7 @@
 """Poisson sampling: a unit takes part when 32 random bits of its own are below a threshold.
 
-A rate is part of what is charged, so it is settled beside the noise: the rate in an event is that of the threshold.
+A rate is part of what is charged, so it is computed here, next to the noise: the rate in an event is that of the
+threshold.
 """
 
 from __future__ import annotations

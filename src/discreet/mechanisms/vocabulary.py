@@ -1,19 +1,19 @@
-"""Words that may leave: chosen from private text so that no word gives away the one unit that used it.
+"""Private selection of words: chosen from private text so that no word reveals the one unit that used it.
 
 Every unit (a document, or all documents of a user) spreads a weight of ℓ₂ norm 1 over its different words, noise is
-added to the sum of each word, and words beyond a threshold leave. Two methods:
+added to the sum of each word, and words above a threshold are released. Two methods:
 
-* ``plain``: the weighted Gaussian of Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin (*Differentially private set
-  union*, 2020). One round: weight 1/√t on each of t ≤ Δ₀ words, threshold ρ = max_t [1/√t + σ·Φ⁻¹((1−δ₂)^{1/t})].
-* ``rounds``, the default: in each of T rounds a unit spends its norm anew, and only on words that are undecided. It
-  comes from DP-SIPS (Swanberg, Desfontaines and Haney 2023), where units drop words that have left. Ours differs:
-  (1) a word's noisy weights are *added up* over the rounds, and the sum is held against the threshold of that round, so
-  that rounds without success are not lost; the noise of the last sum is that of the plain method at the same budget;
-  (2) words whose sum is hopelessly low are dropped as well, silently: those are most of the words of a language, and
-  their weight goes to words that may still pass; (3) rounds are equal, where DP-SIPS lets budgets grow; (4) the
-  threshold allows the weight 1, not 1/√t, to each of Δ₀ words, because words are dropped on the way.
+* one round: the weighted Gaussian of Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin (*Differentially private set
+  union*, 2020). Weight 1/√t on each of t ≤ Δ₀ words, threshold ρ = max_t [1/√t + σ·Φ⁻¹((1−δ₂)^{1/t})].
+* several rounds, the default: in each of T rounds a unit uses its whole norm again, and only for words that are
+  undecided. It comes from DP-SIPS (Swanberg, Desfontaines and Haney 2023), where units drop words that were released.
+  Ours differs: (1) a word's noisy weights are *added up* over the rounds, and the sum is compared with the threshold of
+  that round, so that rounds without success are not lost; the noise of the last sum is that of one round at the same
+  budget; (2) words whose sum is hopelessly low are dropped as well, without being reported: these are most of the words
+  of a language, and their weight goes to words that may still pass; (3) rounds are equal, while in DP-SIPS budgets
+  grow; (4) the threshold allows the weight 1, not 1/√t, for each of Δ₀ words, because words are dropped between rounds.
 
-Neither looks at global counts. Proof: ``vocabulary.proof.md``, which names lines of this file.
+Neither method uses global counts. Proof: ``vocabulary.proof.md``, which names lines of this file.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ from discreet.privacy.events import Entry, ThresholdedVocabulary
 from discreet.privacy.ledger import Budget, Reservation
 
 ROUNDS = 10
-"""More gain little (arXiv, ε = 0.5, a prototype: 5,850 words with 8, 5,960 with 10, 6,090 with 16); each is a pass."""
+"""More gain little (arXiv, ε = 0.5, a prototype: 5,850 words with 8, 5,960 with 10, 6,090 with 16); each reads all
+words once."""
 
 HOPELESS = 2.5
-"""A word is dropped when its sum is this many deviations below the way to the last threshold."""
+"""A word is dropped when its sum is this many standard deviations below the line to the last threshold."""
 
 SCALE = 16384.0
 """The noise of one round, in steps of the grid."""
 
 THRESHOLD_SHARE = 0.1
-"""Of δ, for the words that one unit alone has. The threshold hardly depends on it, and these shares add up over the
+"""Share of δ for the words that only one unit has. The threshold hardly depends on it, and these shares add up over the
 selections and models of one ledger, so it is small."""
 
 
@@ -55,13 +56,14 @@ class VocabularyPlan:
     event: ThresholdedVocabulary
     rounds: int
     epsilon: float
-    """Of the whole selection, at the δ of the budget."""
+    """The ε of the whole selection, at the δ of the budget."""
 
     @classmethod
     def make(
         cls, budget: Budget, *, rerouting: bool = True, max_words: int = 100, share: float = 1.0
     ) -> VocabularyPlan:
-        """The least noise within ``budget``; with ``share`` < 1 that share of it, as precision (1/σ²)."""
+        """A plan with the least noise within ``budget``; with ``share`` < 1, within that share of it as precision
+        (1/σ²)."""
         rounds = ROUNDS if rerouting else 1
         outside = budget.delta * THRESHOLD_SHARE
         found = vocabulary(budget, rounds=rounds, max_words=max_words, delta_threshold=outside, scale=SCALE)
@@ -76,7 +78,7 @@ class VocabularyPlan:
             )
         if SCALE / event.sigma < math.sqrt(max_words):
             raise InputError(
-                f"epsilon={budget.epsilon:g} is so small that nothing but noise would be left of {max_words} words. "
+                f"epsilon={budget.epsilon:g} is so small that {max_words} words per unit would be only noise. "
                 "Use a larger epsilon, or fewer words per unit."
             )
         plan = cls(event, rounds, found.epsilon)
@@ -98,15 +100,15 @@ class VocabularyPlan:
 
     @property
     def weights(self) -> IntArray:
-        """In whole steps, for a unit of t words: the largest m with t·m² ≤ norm²."""
+        """Weights in whole steps, for a unit of t words: the largest m with t·m² ≤ norm²."""
         limit = math.floor(self.norm * self.norm)
         found = [0, *(math.isqrt(limit // t) for t in range(1, self.event.max_words + 1))]
         if any(t * m * m > limit for t, m in enumerate(found)):  # [norm] in whole numbers of any size
-            raise InputError("the weights of a unit exceed their norm: a fault of the program, nothing was drawn.")
+            raise InputError("the weights of a unit exceed their norm: a programming error, nothing was drawn.")
         return np.array(found, np.int64)
 
     def threshold(self, number: int) -> int:
-        """Of the sum after round ``number``, in steps."""
+        """The threshold of the sum after round ``number``, in steps."""
         if self.rounds == 1:
             rho = vocabulary_threshold(
                 self.event.sigma, self.event.delta_threshold, self.event.max_words, scale=self.event.scale
@@ -121,8 +123,8 @@ class VocabularyPlan:
     def units_for_a_word(self, n_different: int = 1) -> int:
         """How many units with ``n_different`` different words each must share a word for it to be selected.
 
-        Without the noise, which decides within a few deviations, and without the weight that a unit regains when others
-        of its words are decided. With one word per unit nothing is regained, so no word can do with fewer units.
+        Ignores the noise, which matters within a few deviations of the threshold, and the weight that a unit regains
+        when others of its words are decided. With one word per unit nothing is regained, so no word needs fewer units.
         """
         weight = int(self.weights[min(n_different, self.event.max_words)])
         return math.ceil(self.threshold(self.rounds) / (self.rounds * weight))
@@ -136,7 +138,8 @@ class VocabularyPlan:
 def words_of_units(
     words: Int32Array, offsets: IntArray, units: IntArray, n_words: int, key: Key
 ) -> tuple[Int32Array, IntArray]:
-    """Each unit's different words in an order of its own coins, one unit after another, and where each unit ends."""
+    """Each unit's different words in an order given by its own coins, one unit after another, and where each unit
+    ends."""
     n_units = int(units.max(initial=-1)) + 1
     ends = np.zeros(n_units, np.int64)
     found = np.empty(len(words), np.int32)
@@ -157,9 +160,9 @@ def _within_cap(ends: IntArray, max_words: int) -> BoolArray:
 
 @dataclass(frozen=True)
 class Selected:
-    """Words by number, best first: those that left in an earlier round, then those with the larger noisy weight.
+    """Words by number, best first: by the round in which they were released, then by the larger noisy weight.
 
-    ``rounds`` says in which round each left, ``weights`` its noisy sum then. All of it may be published.
+    ``rounds`` says in which round each was released, ``weights`` its noisy sum then. All of it may be published.
     """
 
     words: IntArray
@@ -177,10 +180,10 @@ def select_words(
     *,
     after_round: Callable[[], object] = lambda: None,
 ) -> Selected:
-    """Charge and draw round by round; what is returned may leave, and nothing else is kept."""
+    """Charge and draw round by round. The result may be published, and nothing else is kept."""
     releases, weights = Releases(reservation, key), plan.weights
     wanted: BoolArray = np.zeros(n_words, np.bool_)
-    wanted[unit_words[_within_cap(ends, plan.event.max_words)]] = True  # [counted] noise lifts no other word
+    wanted[unit_words[_within_cap(ends, plan.event.max_words)]] = True  # [counted] no other word passes by noise alone
     total = np.zeros(n_words, np.int64)
     left_in, left_with = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
     for number in range(1, plan.rounds + 1):

@@ -1,1 +1,1 @@
-"""Estimators, and what they may give away."""
+"""Estimators, and the releases they make."""

@@ -1,4 +1,4 @@
-"""TopicModel: what every estimator shares, to the letter of scikit-learn."""
+"""TopicModel: what every estimator shares, by the rules of scikit-learn."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ from discreet.release.usefulness import Usefulness
 from discreet.training.own_ledger import GuaranteeOfFit
 
 THINNED = 16
-"""Times the cap: more tokens of one row are thinned evenly. The cap's random choice hardly notices from here on."""
+"""A row of counts with more tokens than this many times the cap is thinned evenly first. For such a row that hardly
+changes the random choice of the cap."""
 
 
 class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model that turns documents into proportions of topics.
 
     ``X`` is a :class:`~discreet.Corpus` or a document-term matrix of whole counts, dense or sparse. A model of a corpus
-    of text also transforms and scores texts, and lists of their words; missing ones are empty. A subclass writes
-    ``fit``, which sets ``components_`` (topic × word, rows sum to 1), ``alpha_``, ``beta_``, ``guarantee_`` and
-    ``history_``, and says how it is called on the command line (``method``).
+    of text also transforms and scores texts, and lists of their words; a missing text is an empty document. A subclass
+    writes ``fit``, which sets ``components_`` (topic × word, rows sum to 1), ``alpha_``, ``beta_``, ``guarantee_`` and
+    ``history_``, and gives its name on the command line (``method``).
     """
 
     method: str
     shows_run: bool = False
-    """Whether callbacks may see the run itself: only where nothing is promised."""
+    """Whether callbacks may see the run itself: only if nothing is promised."""
     components_: FloatArray
     alpha_: FloatArray
     beta_: float
@@ -53,7 +54,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     _tokenizer: Tokenizer | None = None
     _codebook: Codebook | None = None
     _spent: tuple[Entry, ...]
-    """What the guarantee of a private fit adds up; its ledger may hold other fits too."""
+    """The charges in the guarantee of a private fit; its ledger may hold other fits too."""
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -76,7 +77,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Parameters that do not go together. ``fit`` calls it, and ``fit_text`` before words are charged."""
 
     def _forget(self) -> None:
-        """What an earlier fit has left. A fit that is refused, or stops, must not stand under that one's promise."""
+        """Delete what an earlier fit has set: a fit that is refused or interrupted must not show that fit's
+        guarantee."""
         ours = ("_vocabulary", "_tokenizer", "_codebook", "_spent")
         for name in [name for name in vars(self) if name.endswith("_") or name in ours]:
             del self.__dict__[name]
@@ -85,10 +87,11 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return {"components_", "guarantee_"} <= vars(self).keys()
 
     def _read(self, X: Any, *, reset: bool, max_tokens: int | None = None) -> Corpus:
-        """Documents as a Corpus over the words of the model, which is a new one after ``reset``.
+        """Documents as a Corpus over the words of the model; with ``reset`` the model takes the words of ``X``.
 
         ``max_tokens`` is the cap of a private model on a unit. Which tokens stay is chosen later, at random, among all
-        that a unit has. But one row of counts must not fill the memory before: one with far more tokens is thinned.
+        that a unit has. But one row of counts must not fill the memory before that, so a row with far more tokens is
+        thinned first.
         """
         if isinstance(X, SelectedCounts) and (selected := X.to_corpus()) is not None:
             X = selected
@@ -125,7 +128,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if matrix.min() < 0:  # in scikit-learn's words: its checks look for them
             raise InputError(
                 f"Negative values in data passed to {type(self).__name__}; found {matrix.min()}. "
-                "Pass word counts, 0 where a document has not got the word."
+                "Pass word counts, 0 where a document does not have the word."
             )
         most = None if max_tokens is None else min(THINNED * int(max_tokens), LONGEST_DOCUMENT)
         return Corpus.from_counts(matrix, self._vocabulary, max_tokens=most)
@@ -145,7 +148,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(self, X: Any) -> FloatArray:
         """Topic proportions of documents, one row each, with the topics held fixed (fold-in).
 
-        They describe the documents given: if those are private, the result is for their curator.
+        They describe the documents given: if those are private, only their curator may see the result.
         """
         check_is_fitted(self)
         return mixtures(self.components_, self.alpha_, self._read(X, reset=False), self.n_threads)
@@ -166,10 +169,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The most probable words of each topic."""
         return self.release().top_words(n)
 
-    # --- giving it away ---------------------------------------------------------------------------------------------
+    # --- releasing it -----------------------------------------------------------------------------------------------
 
     def release(self, vocabulary: Any = None) -> Release:
-        """What may leave the house, under the guarantee that it carries: topics, words, parameters.
+        """What may be published under the guarantee of the model: topics, words, parameters.
 
         It holds no document. The topics of a model that adds no noise are exact counts in another form, which is
         why its guarantee reads *none*.
@@ -195,7 +198,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         )
 
     def _accounts(self) -> dict[str, Any]:
-        """What only private models give away, as theirs is made of released numbers."""
+        """Fields that only private models release, because theirs are computed from released numbers."""
         spent = getattr(self, "_spent", None)
         if spent is None:
             return {}

@@ -1,8 +1,8 @@
-"""The values that parameters take, and why not others. Each is a type for a field of an estimator (`estimator.py`).
+"""The allowed values of parameters, and the reasons. Each is a type for a field of an estimator (`estimator.py`).
 
-Kernels compute in float32, whose numbers end at 3·10³⁸ and lose precision below 10⁻³⁸. A number beyond those turns sums
-into infinities, and a bound that is proved for real numbers no longer holds for the draw. Each range below keeps every
-product of a fit far within them, and is far wider than any useful value.
+Kernels compute in float32, whose largest number is 3·10³⁸ and which loses precision below 10⁻³⁸. A number outside this
+range turns sums into infinities, and a bound that is proved for real numbers no longer holds for the draw. Each range
+below keeps every product of a fit far inside it, and is far wider than any useful value.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ Alpha = Annotated[Any, _PRIOR, "array-like"]
 """One prior, or one for each topic (`base.broadcast_alpha` holds them to the same range)."""
 
 Epsilon = Annotated[float, Interval(Real, 1e-9, 1e6, closed="both")]
-"""Below, the noise would be more than 10⁹ times the clip, which no calibration tries. Above, a clip would be more steps
-of the grid than kernels can check (2²⁶), and every contribution would be zero."""
+"""With a smaller value the noise would be more than 10⁹ times the clip, which no calibration tries. With a larger one,
+a clip would be more steps of the grid than kernels can check (2²⁶), and every contribution would be zero."""
 
 Delta = Annotated[float, Interval(Real, 1e-30, 1, closed="left")]
 """The noise as implemented costs up to 10⁻³³ of δ for each value (``accounting.proof.md``)."""
 
 Rate = Annotated[float, Interval(Real, 1e-6, 1, closed="both")]
-"""Of sampling: a coin has 32 bits, so smaller rates would be coarse."""
+"""Sampling rates. A random coin has 32 bits, so smaller rates would be imprecise."""
 
 Clip = Annotated[float, Interval(Real, 1e-3, 2.0**24, closed="both")]
-"""In tokens. No unit has more than that many (``LARGEST_UNIT``); below, squares of a long unit's counts, in steps of
-the grid, would overflow float32."""
+"""In tokens. No unit has more than the upper bound (``LARGEST_UNIT``); below the lower bound, squares of a long unit's
+counts, in steps of the grid, would overflow float32."""
 
 Units = Annotated[int, Interval(Integral, 1, 2**53, closed="both")]
-"""Up to here float64 counts exactly."""
+"""float64 counts exactly up to the upper bound."""
 
 Tokens = Annotated[int, Interval(Integral, 1, LARGEST_UNIT, closed="both")]
-"""Of one unit."""
+"""Tokens of one unit."""
 
 Topics = Annotated[int, Interval(Integral, 1, MAX_TOPICS, closed="both")]
 Sweeps = Annotated[int, Interval(Integral, 1, 2**31, closed="both")]
-"""Of a run, or its rounds: their numbers have 32 bits."""
+"""Sweeps or rounds of a run: their numbers have 32 bits."""
 
 LocalSweeps = Annotated[int, Interval(Integral, 1, MOST_SWEEPS, closed="both")]
-"""Of one unit in one round."""
+"""Sweeps of one unit in one round."""
 
 AtLeastOne = Annotated[int, Interval(Integral, 1, None, closed="left")]
 WordPower = Annotated[float, Interval(Real, -1, 0, closed="both")]

@@ -1,4 +1,4 @@
-"""Parameters of estimators, said once: a field with its type, its allowed values and its default.
+"""Parameters of estimators, each stated once: a field with its type, its allowed values and its default.
 
 An estimator is a keyword-only dataclass. The type of a field says what ``fit`` accepts::
 
@@ -8,7 +8,7 @@ An estimator is a keyword-only dataclass. The type of a field says what ``fit`` 
         alpha: Alpha = 0.1
         grid: Annotated[int, Interval(Integral, 1, None, closed="left")] = 2
 
-``dataclass`` writes the constructor, which stores and does nothing else, as scikit-learn wants it; ``@estimator`` makes
+``dataclass`` writes the constructor, which only stores its arguments, as scikit-learn requires; ``@estimator`` makes
 the table of constraints that scikit-learn checks in ``fit``. Parameters that several estimators share are the small
 classes at the end of this file.
 """
@@ -68,7 +68,7 @@ def allowed(hint: Any) -> list[Any]:
 
 @estimator
 class Seeded:
-    """One machine, and perhaps a seed."""
+    """Threads, and an optional seed."""
 
     n_threads: AtLeastOne | None = None
     random_state: RandomState = None
@@ -89,7 +89,7 @@ class Running(Seeded):
 
 @estimator
 class Paying:
-    """A budget, of which ``epsilon`` stands in each model: some have forms that need none."""
+    """A budget. Each model declares ``epsilon`` itself, because some have forms without one."""
 
     delta: Delta = 1e-6
     ledger: Ledger | None = None

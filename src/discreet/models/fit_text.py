@@ -32,12 +32,12 @@ if TYPE_CHECKING:  # loaded when words are selected: other fits need not wait fo
     from discreet.models.vectorizer import PrivateVectorizer
 
 SHARE = 0.05
-"""Of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1 it finds
-3,300 words, 81% of all tokens; 0.02 finds 2,200 (74%), 0.1 finds 4,200 (85%). Small corpora need it more."""
+"""The share of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1
+it finds 3,300 words, 81% of all tokens; 0.02 finds 2,200 (74%), 0.1 finds 4,200 (85%). Small corpora need it more."""
 
 MANY_WORDS = 1_000_000
-"""For the question whether the budget will do, asked before it is known how many words there will be: the number of
-cells hardly enters the cost, and never lowers it. Fewer where a model cannot take so many (``most_words``)."""
+"""The number of words with which the budget is checked before the real number is known: the number of cells hardly
+changes the cost, and more cells never lower it. Fewer if a model cannot take so many (``most_words``)."""
 
 WORDS, TOPICS = "words.json", "topics"
 """In the folder of a checkpoint: the words, once they are selected, and the checkpoint of the rounds."""
@@ -61,36 +61,25 @@ def fit_text(
     With a public ``vocabulary`` this is reading and ``fit``. Without one, a private model selects its words from the
     text: ``model.epsilon`` and ``model.delta`` cover words and topics in one composition. The ledger is charged twice:
     for the words and, when their number is known, for the topics. Both charges are checked before the first noise is
-    drawn. If somebody else spends the same budget in between, the second is refused and the first stays. Other models
+    drawn. If another run spends the same budget in between, the second is refused and the first stays. Other models
     read their words from the text, and those that protect it refuse such words.
 
-    Where fewer than five words for each topic were selected, the copy has as many topics as they can make (at least
-    two), and a warning says so. Fewer than six words are refused: they stay charged, the topics are not. Where
+    If fewer than five words per topic were selected, the copy has as many topics as the words allow (at least two), and
+    a warning says so. Fewer than six words are refused: the words stay charged, the topics are not. If
     ``model.n_units`` is public and too small for any word, the fit is refused before anything is charged.
 
-    With ``model.checkpoint`` the selection is a stage of its own: charged, noted, drawn, and its words kept. A run that
-    was killed in it selects anew, under a fresh key, and is charged again; the topics get what is then left of
-    ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
+    With ``model.checkpoint`` the selection is a stage of its own: it is charged, recorded, drawn, and its words are
+    saved. A run that was killed during it selects again, under a fresh key, and is charged again; the topics get what
+    is then left of ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
 
-    Parameters
-    ----------
-    model : estimator
-        Any topic model. ``PrivateLDA``, ``SubsampledLDA``, ``VariationalLDA`` and ``SpectralLDA`` can select words, in
-        the forms that are proved.
-    X : list of str, list of lists of words, or Corpus
-        The documents. Words are selected only from a corpus that holds all words of its text.
-    groups : array-like, optional
-        One user id per document, which makes users the unit; by default those of the corpus.
-    vocabulary : list of words, file or Vocabulary, optional
-        Public words. Other words are dropped.
-    tokenizer : Tokenizer or function, optional
-        How text becomes words.
-    max_words : int, optional
-        The largest number of words: of the selected ones the best, otherwise the most frequent.
-    share : float
-        Of the budget, as precision, for the selection of words.
-    after_selection : function, optional
-        Called with the number of words when they are selected.
+    Parameters ---------- model : estimator Any topic model. ``PrivateLDA``, ``SubsampledLDA``, ``VariationalLDA`` and
+    ``SpectralLDA`` can select words, in the forms that are proved. X : list of str, list of lists of words, or Corpus
+    The documents. Words are selected only from a corpus that holds all words of its text. groups : array-like, optional
+    One user id per document, which makes users the unit; by default those of the corpus. vocabulary : list of words,
+    file or Vocabulary, optional Public words. Other words are dropped. tokenizer : Tokenizer or function, optional How
+    text becomes words. max_words : int, optional The largest number of words: of the selected ones the best, otherwise
+    the most frequent. share : float Share of the budget, as precision, for the selection of words. after_selection :
+    function, optional Called with the number of words when they are selected.
     """
     selecting = vocabulary is None and selects_words(model)
     if selecting and not isinstance(X, Corpus):
@@ -104,7 +93,7 @@ def fit_text(
     if selecting and max_words is not None:
         raise WouldLeak(
             "the most frequent words of a matrix are a fact about the private documents, and a word that one person "
-            "used gives that person away. Leave max_words out."
+            "used can identify that person. Leave max_words out."
         )
     return _copy(model).fit(corpus)
 
@@ -147,8 +136,8 @@ def _fit_selected(
     broadcast_alpha(getattr(model, "alpha", 1.0), int(model.n_topics))
     if not isinstance(getattr(model, "word_prior", None), Mapping | None):
         raise InputError(
-            "word_prior must be a dictionary, {topic: {word: weight}}, where words are selected from the text: nobody "
-            "knows yet which column a word will have."
+            "word_prior must be a dictionary, {topic: {word: weight}}, where words are selected from the text: the "
+            "column of a word is not known yet."
         )
     ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
     if max_words is not None and max_words < FEWEST_FOR_TWO and int(model.n_topics) > 1:
@@ -186,7 +175,7 @@ def _fit_selected(
         raise
     if checkpoint is None:
         return _copy(model, n_topics=n_topics).fit(selected)
-    with kept_until_safe():  # a ledger in memory is not handed on: the rounds' checkpoint counts the words' cost too
+    with kept_until_safe():  # a ledger in memory is not passed on: the rounds' checkpoint counts the words' cost too
         fitted = _copy(model, n_topics=n_topics, checkpoint=checkpoint.folder / TOPICS).fit(selected)
         _finish(fitted, checkpoint, len(plan.entries))
     fitted.checkpoint = model.checkpoint
@@ -194,7 +183,7 @@ def _fit_selected(
 
 
 def _affordable_topics(model: Any, n_words: int, epsilon: float) -> int:
-    """As many as were asked for, or as many as the words can make. The words have been charged ``epsilon``."""
+    """The number of topics asked for, or as many as the words allow. The words have been charged ``epsilon``."""
     wanted, most = int(model.n_topics), max(n_words // WORDS_PER_TOPIC, 2)
     if wanted == 1 or (wanted <= most and n_words >= FEWEST_FOR_TWO):
         return wanted
@@ -237,13 +226,13 @@ def _selected(
 def _selected_or_kept(
     model: Any, corpus: Corpus, vectorizer: PrivateVectorizer, plan: VocabularyPlan, checkpoint: Checkpoint
 ) -> Corpus:
-    """The words of an earlier process if it came that far, otherwise new ones."""
+    """The words of an earlier process if it has saved them, otherwise new ones."""
     key, ledger, before = Key.open(model.random_state), vectorizer.ledger, checkpoint.spent
     assert ledger is not None
     if before:
         key = key.renewed(len(checkpoint.charges))
         if ledger.file is None:
-            ledger.reserve(before, run=checkpoint.id)  # by the process that is gone
+            ledger.reserve(before, run=checkpoint.id)  # spent by the earlier process
     kept = checkpoint.folder / WORDS
     if kept.exists():
         found = json.loads(kept.read_bytes())

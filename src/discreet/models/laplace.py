@@ -17,7 +17,7 @@ from discreet.training.loop import Measures
 
 MISSING = (
     "every draw reads its raw word outside the noise, and draws are not charged",
-    "a replaced word moves two cells of n[k, w], so that noise of scale 1/epsilon pays for half of it",
+    "a replaced word moves two cells of n[k, w], so that noise of scale 1/epsilon covers half of it",
     "the model is computed from counts that moved after the last noise",
 )
 ONCE = "after the first sweep no count is protected by anything"
@@ -38,28 +38,16 @@ class LaplaceLDA(Running, TopicModel):
     added before, and a replaced word moves two cells of N_k^t, so that even the first noise costs 2ε for one word.
 
     Differences from the papers: noise on a grid of 1/4096 of its scale, not real numbers; a count below zero is read as
-    zero, in draws and in Φ (the papers do not say what they do there); the order of documents and tokens (unsaid) is
-    longest first and secret. Zhao 2019 describes the noise as added "at the beginning", Zhao 2021 as "in the first
-    iteration": taken to be the same.
+    zero, in draws and in Φ (the papers do not say what they do there); the order of documents and tokens, which they do
+    not state, is longest first and secret. Zhao 2019 describes the noise as added "at the beginning", Zhao 2021 as "in
+    the first iteration": taken to be the same.
 
-    Parameters
-    ----------
-    n_topics : int
-        K.
-    epsilon : float
-        The noise is Lap(1/epsilon), each time.
-    every_sweep : bool
-        False: CDP-LDA. True: CDP-LDA+.
-    alpha, beta : float
-        The papers have β = 0.01 and α = 1 (Zhao 2021) or 0.1 (Zhao 2019).
-    n_sweeps : int
-        Iterations; Zhao 2019 has 300.
-    as_published : bool
-        Must be True: you have read the above.
-    ledger : None
-        No ledger can account for an epsilon that is only claimed: anything else is refused.
-    random_state, progress, callbacks :
-        As in :class:`~discreet.LDA`. The sampler is sequential: there are no threads.
+    Parameters ---------- n_topics : int K. epsilon : float The noise is Lap(1/epsilon) each time it is added.
+    every_sweep : bool False: CDP-LDA. True: CDP-LDA+. alpha, beta : float The papers have β = 0.01 and α = 1 (Zhao
+    2021) or 0.1 (Zhao 2019). n_sweeps : int Iterations; Zhao 2019 has 300. as_published : bool Must be True, to confirm
+    that you have read the above. ledger : None No ledger can account for an epsilon that is only claimed: anything else
+    is refused. random_state, progress, callbacks : As in :class:`~discreet.LDA`. The sampler is sequential: there are
+    no threads.
     """
 
     n_topics: Topics = field(default=10, kw_only=False)

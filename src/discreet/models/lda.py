@@ -25,14 +25,14 @@ from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
 from discreet.training.loop import Measures
 
 LEARN_FROM = 20
-"""The first sweep after which priors are learnt: before it the topics say nothing about them."""
+"""The first sweep after which priors are learnt: earlier topics are too random for it."""
 
 LEARN_EVERY = 10
 LEARN_STEPS = 5
-"""Steps of the fixed point each time: one alone is far from it."""
+"""Steps of the fixed-point iteration each time: one step is not enough."""
 
 TABLE = 4096
-"""log Γ of counts below this is looked up."""
+"""log Γ of counts below this is read from a table."""
 
 
 @estimator
@@ -46,35 +46,17 @@ class LDA(Running, TopicModel):
     stochastic EM and not a sampler of the LDA posterior. In exchange documents are independent within a sweep: it runs
     on all cores, and the same seed gives the same topics for any number of them.
 
-    Parameters
-    ----------
-    n_topics : int
-        In [2]_, T.
-    alpha : float or array of n_topics
-        Prior weight of each topic in a document.
-    beta : float
-        Prior weight of each word in a topic.
-    n_sweeps : int
-        Passes over all tokens.
-    n_average : int
-        ``components_`` are the mean of the counts after the last ``n_average`` sweeps.
-    learn_alpha, learn_beta : bool
-        Fit α (one number per topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_.
-    word_prior : array (n_topics, n_words), or {topic: {word: weight}}
-        Added to β cell by cell: seeds topics with words.
-    warm_start : bool
-        ``fit`` again on the same documents adds ``n_sweeps`` sweeps to those done. Not kept in a pickle.
-    evaluate_every : int
-        ``history_["log_likelihood"]`` holds log p(w | z) per token (Eq. 2 of [2]_) after every so many sweeps; 0:
-        never.
-    n_threads : int, optional
-        All cores by default; does not change the result.
-    random_state : int, optional
-        A seed makes the run repeatable. Without one the key comes from the operating system.
-    progress : bool
-        Show a progress bar on standard error.
-    callbacks : list of callables
-        Each is called after every sweep with a :class:`~discreet.training.loop.SweepInfo`; True ends the training.
+    Parameters ---------- n_topics : int In [2]_, T. alpha : float or array of n_topics Prior weight of each topic in a
+    document. beta : float Prior weight of each word in a topic. n_sweeps : int Passes over all tokens. n_average : int
+    ``components_`` are the mean of the counts after the last ``n_average`` sweeps. learn_alpha, learn_beta : bool Fit α
+    (one number per topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_. word_prior
+    : array (n_topics, n_words), or {topic: {word: weight}} Added to β cell by cell: seeds topics with words. warm_start
+    : bool ``fit`` again on the same documents adds ``n_sweeps`` sweeps to those done. Not kept in a pickle.
+    evaluate_every : int ``history_["log_likelihood"]`` holds log p(w | z) per token (Eq. 2 of [2]_) after every
+    ``evaluate_every`` sweeps; 0: never. n_threads : int, optional All cores by default; does not change the result.
+    random_state : int, optional A seed makes the run repeatable. Without one the key comes from the operating system.
+    progress : bool Show a progress bar on standard error. callbacks : list of callables Each is called after every
+    sweep with a :class:`~discreet.training.loop.SweepInfo`; True ends the training.
 
     Attributes
     ----------
@@ -143,7 +125,7 @@ class LDA(Running, TopicModel):
         return training
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the documents: a pickle holds the model, not what it was trained on."""
+        """The state without the documents: a pickle holds the model, not what it was trained on."""
         return {name: value for name, value in super().__getstate__().items() if name != "_training"}
 
 
@@ -185,7 +167,7 @@ class _Training:
         return {}
 
     def drop_tables(self) -> None:
-        """No sweep will follow: make room for the topics, which are as large as the tables that made them."""
+        """Free the tables after the last sweep: the topics are as large as these tables."""
         if self.summed is not None:
             self.counts = self.summed
         self.engine.drop_tables()

@@ -1,4 +1,5 @@
-"""InherentPrivacyMonitor: a curve for the curator of how far the random draws of LDA hide a word or a document."""
+"""InherentPrivacyMonitor: an estimate, for the curator, of how well the random draws of LDA hide a word or a
+document."""
 
 from __future__ import annotations
 
@@ -53,10 +54,8 @@ class InherentPrivacyMonitor:
     max_document : int, optional
         N_max, the most tokens of a document. By default that of the longest one.
 
-    Attributes
-    ----------
-    word_, document_ : lists, one number per sweep
-        max over tokens of Σ ε so far. A new ``fit``, also a warm start, starts them anew.
+    Attributes ---------- word_, document_ : lists, one number per sweep max over tokens of Σ ε so far. Each ``fit``,
+    also a warm start, empties them first.
 
     References
     ----------
@@ -71,7 +70,7 @@ class InherentPrivacyMonitor:
         self.document_: list[float] = []
 
     def begin(self, run: _Training) -> None:
-        """Before the first sweep: what it will be drawn from."""
+        """Before the first sweep: store the counts from which it will draw."""
         self.word_, self.document_ = [], []
         self._losses: FloatArray = np.zeros((2, run.engine.n_tokens))
         self._run = run
@@ -100,7 +99,7 @@ class InherentPrivacyMonitor:
             self._remember()
 
     def guarantee(self, unit: Unit | str = Unit.WORD) -> Guarantee:
-        """What the curve has come to, as a Guarantee of basis *estimate*."""
+        """The last values of the curves, as a Guarantee of basis *estimate*."""
         curve = self.document_ if unit == Unit.DOCUMENT else self.word_
         if not curve:
             raise InputError("the monitor has seen no sweep. Pass it to LDA(callbacks=[monitor]) and fit.")
@@ -121,5 +120,5 @@ class InherentPrivacyMonitor:
             self.__dict__.pop(name, None)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the documents' topics, should training have been stopped early."""
+        """The state without the documents' topics, which are still there if training was stopped early."""
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}

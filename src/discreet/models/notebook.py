@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ShowsGuarantee:
-    """For estimators with a ``guarantee_``; stands before ``BaseEstimator`` in the list of bases."""
+    """For estimators with a ``guarantee_``; must come before ``BaseEstimator`` in the list of bases."""
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + self._promise_in_html()  # type: ignore[misc,no-any-return]
@@ -19,7 +19,7 @@ class ShowsGuarantee:
         return bundle
 
     def _promise_in_html(self) -> str:
-        """Nothing before a fit."""
+        """Empty before a fit."""
         guarantee, usefulness = getattr(self, "guarantee_", None), getattr(self, "usefulness_", None)
         if guarantee is None:
             return ""

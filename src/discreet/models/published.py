@@ -1,4 +1,5 @@
-"""What ``as_published`` forms share: the papers' sequential sampler, noise in its own counts, and what is claimed."""
+"""What ``as_published`` forms share: the papers' sequential sampler, noise in its own counts, and claimed
+guarantees."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relat
 from discreet.privacy.ledger import Ledger
 
 STEPS = 4096.0
-"""Grid steps in the scale of a Laplace value: fine enough to stand for the papers' real numbers."""
+"""Grid steps per scale of the Laplace noise: fine enough to replace the papers' real numbers."""
 
 
 class SequentialSampler:
     """The sampler of Zhao 2019, Zhao 2021 and Huang and Chen 2021: collapsed Gibbs; every draw moves shared counts.
 
     ``word_topic`` (flat, word × topic), ``topic_totals`` and ``doc_topic`` are the sampler's own counts: noise that is
-    added to them stays. Tokens lie in secret slots, documents longest first; the papers say nothing about order.
+    added to them stays. Tokens are in a secret order, documents longest first; the papers do not state an order.
     """
 
     def __init__(self, corpus: Corpus, n_topics: int, alpha: FloatArray, beta: float, key: Key) -> None:
@@ -42,22 +43,22 @@ class SequentialSampler:
         self._n_noises = 0
 
     def sweep(self, number: int, clip: float = math.inf) -> None:
-        """The topic of every visited token anew, one after the other."""
+        """Draw the topic of every visited token again, one after the other."""
         self._visit(0, len(self.offsets) - 1, np.zeros(0, np.int64), 0.0, number, clip)
 
     def _visit(self, first: int, last: int, noise: IntArray, step: float, number: int, clip: float) -> None:
-        """Those of the documents ``first`` to ``last - 1``, with noise at each visit unless ``noise`` is empty."""
+        """The same for the documents ``first`` to ``last - 1``, with noise at each visit unless ``noise`` is empty."""
         tokens = (self.words, self.offsets, self.topics, self.visited, first, last, noise, step)
         counts = (self.word_topic, self.topic_totals, self.doc_topic, self.alpha, self.beta)
         sweep_sequential(*tokens, *counts, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number), clip)
 
     def blur_words(self, scale: float) -> None:
-        """Laplace noise into the counts n[w, k] themselves, and so into their totals."""
+        """Add Laplace noise to the counts n[w, k] themselves, and so to their totals."""
         self.word_topic += self._laplace(self.word_topic.size, scale)
         self.topic_totals[:] = self.word_topic.reshape(self.shape).sum(axis=0)
 
     def blur_documents(self, scale: float) -> None:
-        """Laplace noise into the counts n[d, k]."""
+        """Add Laplace noise to the counts n[d, k]."""
         self.doc_topic += self._laplace(self.doc_topic.size, scale).reshape(self.doc_topic.shape)
 
     def _laplace(self, n: int, scale: float) -> FloatArray:
@@ -98,7 +99,7 @@ def claimed(
     unit: Unit = Unit.WORD,
     delta: float = 0.0,
 ) -> Guarantee:
-    """The papers' number for one unit, and what is missing. With a seed not even that."""
+    """The papers' ε for one unit, and what its proof lacks. With a seed, no guarantee at all."""
     if key.seeded:
         return Guarantee.none(SEEDED, f"without the seed epsilon={epsilon:.4g} would be claimed for one {unit}")
     if corpus.vocabulary.origin == "text":

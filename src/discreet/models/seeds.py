@@ -1,4 +1,4 @@
-"""Seed words: what is known beforehand of which words belong to which topics."""
+"""Seed words: prior knowledge of which words belong to which topics."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def check_seeds(given: Any, n_topics: int) -> None:
 def seed_table(given: Any, n_topics: int, vocabulary: Sequence[str], *, all_known: bool = True) -> FloatArray | None:
     """A weight for each topic and word, or None without seed words.
 
-    Words outside the vocabulary are refused, or with ``all_known=False`` left out: where words were selected privately,
-    nobody can know which there will be.
+    Words outside the vocabulary are refused, or with ``all_known=False`` left out: if words are selected privately, it
+    is not known in advance which there will be.
     """
     if given is None:
         return None

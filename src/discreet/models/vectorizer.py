@@ -50,26 +50,27 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     epsilon, delta : float
         The budget of the selection.
     max_words_per_unit : int
-        Of each unit at most this many different words count (Δ₀), chosen by its own coins. The counts are not cut.
+        At most this many different words of each unit count (Δ₀), chosen at random by bits of its own. The counts are
+        not cut.
     rerouting : bool
         Select in ten rounds, in each of which a unit spends its weight on words that were not found yet; or by the
         weighted Gaussian of one round, which finds fewer words.
     max_words : int, optional
         Keep at most this many of the words that were found: the best, by their released weights. It costs nothing.
     n_units : int, optional
-        The number of units, if it is public. A selection that cannot find a word among so few is then refused before
-        it is charged.
+        The number of units, if it is public. A selection that cannot find a word with so few units is then refused
+        before it is charged.
     share : float
-        Spend only this share of the budget (as precision), and leave the rest to the model that comes after.
+        Spend only this share of the budget (as precision), and leave the rest to the model that is trained afterwards.
     token_pattern, lowercase, stop_words, lemmas :
         As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
     tokenizer : Tokenizer or function, optional
         Instead of these four. A function takes one text and gives its words; it must be public, like the pattern, and
-        look at nothing but that text.
+        use only that text.
     output : "matrix" or "corpus"
         What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives
-        one). Both tell a private model what their words have cost, and so do some of their rows; a corpus also knows
-        the order of words, and still knows the cost when it is restricted to some of them.
+        one). Both carry the cost of their words to a private model, and so does a selection of their rows; a corpus
+        also keeps the order of words, and keeps the cost if it is restricted to some of them.
     ledger : Ledger, optional
         Charged before the first noise is drawn. By default a new one for this fit.
     random_state :
@@ -113,8 +114,8 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Select words from texts, or from a corpus that holds all of its words. ``y`` is ignored.
 
-        A document is a string or a list of words; None and NaN are empty documents. Words of a list are taken as they
-        are, stop words apart.
+        A document is a string or a list of words; None and NaN are empty documents. Words of a list are used unchanged,
+        stop words apart.
         """
         self._fit(X, groups, self.plan())
         return self
@@ -156,8 +157,8 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         if not words:
             raise InputError(
                 f"no word stood out of the noise at epsilon={self.epsilon:g}, delta={self.delta:g}: {_needed(plan)}. "
-                f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. It takes more "
-                "units that share words, or a larger epsilon; or pass a public word list."
+                f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. Use more "
+                "units that share words, a larger epsilon, or a public word list."
             )
         units = digest_of_units(corpus.n_documents, fit.groups)
         cost = VocabularyCost(plan.entries, fit.ledger, fit.key.seeded, units)
@@ -195,7 +196,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         return Tokenizer(self.token_pattern, self.lowercase, stop, lemmas=self.lemmas)
 
     def _read_all(self, X: Any) -> Corpus:
-        """Every word that there is, in alphabetical order. Nothing but one document decides which words it has."""
+        """Every word, in alphabetical order. Which words a document has depends on this document only."""
         if isinstance(X, Corpus):
             if not X.vocabulary.complete:  # [all-words]
                 raise WouldLeak(
@@ -206,7 +207,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         return all_words(X, self._tokenizer())
 
     def to_corpus(self, X: Any, *, groups: Any = None) -> Corpus:
-        """Documents over the selected words. The corpus knows what these have cost."""
+        """Documents over the selected words. The corpus carries their cost."""
         check_is_fitted(self)
         if not self.vocabulary_:
             raise InputError("the vocabulary is empty: the last fit selected no word. Fit again before you transform.")
@@ -224,10 +225,11 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             corpus = builder.build()
         return replace(corpus, groups=checked_ids(groups, corpus))
 
-    # --- giving -------------------------------------------------------------------------------------------------------
+    # --- output -------------------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Counts of the selected words; all others are passed over. They describe the documents: for the curator."""
+        """Counts of the selected words; all others are ignored. Counts describe the documents: only the curator may see
+        them."""
         return self._given(self.to_corpus(X))
 
     def _given(self, corpus: Corpus) -> SelectedCounts | Corpus:
@@ -246,7 +248,8 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
 
 
 def all_words(texts: Any, tokenizer: Tokenizer) -> Corpus:
-    """The texts over every word that they have. Texts without a word are like any of which no word stands out."""
+    """The texts over every word that they have. Texts without any word are treated like texts in which no word stands
+    out."""
     builder = add_texts(CorpusBuilder(tokenizer=tokenizer), texts)
     try:
         return builder.build()

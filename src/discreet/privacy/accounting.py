@@ -1,8 +1,9 @@
 """Entries → (ε, δ), by the tightest theory that is valid for all of them. Proofs: ``accounting.proof.md``.
 
-Equal events are counted together before anything is computed, so n charges of one cost exactly one charge of n, in any
-order. Gaussians without sampling merge into one. Everything else becomes one privacy loss distribution per distinct
-event, composed with itself ``count`` times at once (round by round would cost tens of milliseconds per round).
+Equal events are counted together before anything is computed, so n charges of one event cost exactly as much as one
+charge of n events, in any order. Gaussians without sampling merge into one. Everything else becomes one privacy loss
+distribution per distinct event, composed with itself ``count`` times at once (round by round would cost tens of
+milliseconds per round).
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ GRID = 8
 """Grid steps of a distribution per standard deviation of one event's loss: ε is then about 0.1% above the truth."""
 MAX_STEP = 1.0
 HOPELESS = 2000.0
-"""Beyond this ε a distribution is not worth its memory: nothing is protected by any accounting."""
+"""Beyond this ε a distribution is not worth its memory: no accounting would show any protection."""
 ROUNDING = 2e-16
 """Error in δ of a distribution in float64, per composition: five times the worst that was measured (see the proof)."""
 
 REPEATS = 20
-"""Of the search for an ε that covers sampling. One is enough unless ε is about the largest that can be covered."""
+"""Steps of the search for an ε that covers sampling. One is enough unless ε is close to the largest that can be
+covered."""
 
 CURVE_ROUNDING = 1e-14
 """Error of a Rényi curve in float64, per event: twice the worst that was measured (see the proof)."""
@@ -96,7 +98,7 @@ def _spent(parts: Parts, delta: float) -> Spent:
     total = _total(parts)
     inside = delta - total.outside_delta
     found = _best(parts, inside)
-    for _ in range(REPEATS):  # what sampling takes of δ grows with ε: until it is covered
+    for _ in range(REPEATS):  # the share of δ for sampling grows with ε: repeat until it is covered
         again = _best(parts, inside - total.sampling_delta(found.epsilon))
         if again.epsilon <= found.epsilon:
             return Spent(again.epsilon, delta, again.method)
@@ -106,7 +108,7 @@ def _spent(parts: Parts, delta: float) -> Spent:
 
 @lru_cache(maxsize=1024)
 def _best(parts: Parts, delta: float) -> Spent:
-    """By the theory that gives the smallest ε, if noise had exactly its law."""
+    """The smallest ε that any theory gives, if noise had exactly its law."""
     if delta < 0:
         return Spent(math.inf, delta, "none")
     total = _total(parts)
@@ -117,7 +119,7 @@ def _best(parts: Parts, delta: float) -> Spent:
 
 
 def _split(parts: Parts, delta: float) -> Spent:
-    """Events whose distribution is not tight by their own Rényi curve or plain sum, the others by distribution."""
+    """Events whose distribution is not tight are accounted for by Rényi curve or sum, the others by distribution."""
     loose = tuple(part for part in parts if not cost(part[0]).tight)
     others = tuple(part for part in parts if cost(part[0]).tight)
     if not loose or not others or delta <= 0:
@@ -129,7 +131,7 @@ def _split(parts: Parts, delta: float) -> Spent:
 
 
 class _Total:
-    """A composition, before what lies outside the theories."""
+    """A composition, without the costs that lie outside the theories."""
 
     def __init__(self, parts: Parts) -> None:
         self._costs: list[tuple[Cost, int]] = [(cost(event), count) for event, count in parts]
@@ -144,7 +146,8 @@ class _Total:
             self._rdp = self._rdp + (n * _above_rounding(c.rdp) if c.rdp is not None else math.inf)
 
     def sampling_delta(self, epsilon: float) -> float:
-        """What δ grows by at ``epsilon`` because each value is drawn from a law a little beside its own."""
+        """The increase of δ at ``epsilon`` because each value is drawn from a law that differs slightly from the exact
+        one."""
         if not self.values:
             return 0.0
         return (1 + math.exp(epsilon)) * self.values * SAMPLING_DISTANCE if epsilon < 700 else math.inf
@@ -199,7 +202,7 @@ class _Total:
         return composed
 
     def _step(self) -> float:
-        """A power of two, so that equal events meet equal grids in different company."""
+        """A power of two, so that equal events have equal grids in different compositions."""
         n = bool(self.precision) + sum(n for _, n in self._rest)
         variance = (self.precision + math.fsum(n * c.spread**2 for c, n in self._rest)) / n
         grid = GRID * max(1.0, 8 / math.sqrt(n))  # few events can afford a finer one
@@ -207,7 +210,7 @@ class _Total:
 
 
 def _above_rounding(rdp: Floats) -> Floats:
-    """What a curve may truly be: of 10¹⁵ tiny events each may come out as nothing, or less."""
+    """An upper bound on the true curve: each of 10¹⁵ tiny events may be rounded to zero or below."""
     slack = CURVE_ROUNDING * (1 + rdp + 1 / (ORDERS - 1))
     return np.asarray(np.maximum(rdp, 0) + slack)
 

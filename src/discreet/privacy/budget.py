@@ -1,22 +1,22 @@
 """A budget on disk: one file for one data set, across runs and people.
 
 JSON lines, only ever appended: a header, then one line for each charge. Each line carries a digest of itself and of
-everything before it, so that an edit, a lost line or a merge of two copies is found. Lost *last* lines, as in a
-restored backup, are found by a process that has seen them, and by every process if the budget has a counter in a second
-place (`rollback.py`).
+everything before it, so that an edit, a lost line or a merge of two copies is detected. Lost *last* lines, as in a
+restored backup, are detected by a process that has seen them, and by every process if the budget has a counter in a
+second place (`rollback.py`).
 
 - **A charge is on disk before it counts.** Under an exclusive lock: read everything, check, append one line, fsync,
   advance the counter, return. Noise is drawn after that, so a run killed at any point leaves the budget charged, never
   uncharged.
-- **The lock is the kernel's**, on the file itself: it ends with the process that held it, however that ends.
+- **The lock is the operating system's**, on the file itself: it is released when the process that holds it exits.
 - **An incomplete last line** (the machine lost power while a charge was written, or the disk was full) means that the
-  charge never returned, so its noise was never drawn — if the disk kept its word about fsync. That is for a person to
-  judge: nothing is read, shown as spent or charged until they have, and the message says what to do. Ignoring it could
-  lose a charge; charging everything would let one full disk end the data set.
+  charge never returned, so its noise was never drawn — if the disk really wrote what fsync confirmed. A person must
+  judge this: until then nothing is read, shown as spent or charged, and the message says what to do. Ignoring the line
+  could lose a charge; counting the whole budget as spent would let one full disk make the data set unusable.
 
 A copy of the file is a second budget: keep one, and back it up only to read. The file holds planned parameters and no
-data; of times it holds the date only, since how long the stages of a run took depends on private data. On network disks
-the lock is as good as theirs (NFSv4 and SMB keep it between machines).
+data; it holds dates but no times, since how long the stages of a run took depends on private data. On network disks the
+lock is as reliable as theirs (NFSv4 and SMB enforce it between machines).
 
 Format 2 added ``counter`` to the header and ``id``, ``run`` and ``method`` to charges, and replaced their ``time`` by
 ``date``. Files of format 1 are read and charged; their new lines are of format 2, which earlier programs refuse.
@@ -62,7 +62,7 @@ class Charge:
 
 
 class BudgetFile:
-    """The budget in ``path``, which `create` made. Opening reads it once: it learns its unit and finds damage early."""
+    """The budget in ``path``, which `create` made. Opening reads it once, to know its unit and to find damage early."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -85,7 +85,7 @@ class BudgetFile:
         *,
         counter: str | os.PathLike[str] | None = None,
     ) -> BudgetFile:
-        """A new file. Refuses to touch one that exists: that would give its budget back.
+        """A new file. Refuses to replace one that exists: that would restore its budget.
 
         ``counter`` names a second file, which must not exist either: on another disk, or where backups do not restore
         it. With it, every process notices a budget file that was rolled back to an older state.
@@ -106,12 +106,12 @@ class BudgetFile:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
         except FileExistsError:
-            raise InputError(f"{path} exists already. Choose another name: a budget is never made anew.") from None
+            raise InputError(f"{path} exists already. Choose another name: a budget is never replaced.") from None
         try:
             append_line(descriptor, header)
             if second is not None:
                 Counter.create(second, str(header["id"]))
-        except BaseException:  # a full disk: nothing half-made stays
+        except BaseException:  # a full disk: leave no incomplete file
             os.unlink(path)
             raise
         finally:
@@ -129,7 +129,7 @@ class BudgetFile:
     def entries_of(self, run: str) -> tuple[Entry, ...]:
         """Everything that was charged in one run, by whichever process."""
         if not run:
-            raise InputError("a run is named by a text that is not empty.")
+            raise InputError("the name of a run must be a non-empty text.")
         return tuple(entry for charge in self.charges() if charge.run == run for entry in charge.entries)
 
     def ledger(self) -> Ledger:
@@ -141,17 +141,17 @@ class BudgetFile:
 
     @property
     def identity(self) -> str:
-        """The same wherever the file is moved to, and no other's, unless it is a copy."""
+        """An id that stays the same when the file is moved. Only copies of the file share it."""
         return _identity(self._header)
 
     @property
     def counter(self) -> Path | None:
-        """The second place that tells an older state of this file from the newest, if it was made with one."""
+        """The second file, which shows whether this file is in an older state, if the budget was made with one."""
         counter = _counter_of(self._header)
         return None if counter is None else counter.path
 
     def is_the_same_as(self, other: BudgetFile) -> bool:
-        """Whether a charge to one is a charge to the other. Not so of a copy, nor of a new file in an old place."""
+        """Whether a charge to one is a charge to the other. False for a copy, and for a new file at the same path."""
         return self.identity == other.identity and self.path.resolve() == other.path.resolve()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -172,9 +172,9 @@ class BudgetFile:
         return self.reserve([Entry(event, count, label)])
 
     def mark(self, *, run: str, after: int) -> bool:
-        """A line of ``run`` that charges nothing: it was resumed, and draws what it has been charged for earlier.
+        """Write a line of ``run`` that charges nothing: it is resumed, and draws what it was charged for earlier.
 
-        False, and no line, unless the run has exactly ``after`` lines now: then somebody else has resumed it.
+        Writes nothing and returns False unless the run has exactly ``after`` lines now: somebody else has resumed it.
         """
         with self._locked(writing=True) as descriptor:
             if sum(charge.run == run for charge in self._read(descriptor)[1]) != after:
@@ -185,16 +185,16 @@ class BudgetFile:
     def reserve(self, plan: Sequence[Entry], *, run: str | None = None, method: str | None = None) -> Reservation:
         """Charge a whole plan as one line, or raise and change nothing. On disk when it returns.
 
-        ``run`` (see `ledger.new_run`) is what `entries_of` finds it by; ``method``, the model's name, is for people.
+        `entries_of` finds the charge by ``run`` (see `ledger.new_run`); ``method``, the model's name, is for people.
         """
         entries = tuple(plan)
-        Ledger(unit=self.unit, relation=self.relation).fits(entries)  # what is wrong with the plan itself needs no lock
+        Ledger(unit=self.unit, relation=self.relation).fits(entries)  # errors of the plan itself need no lock
         with self._locked(writing=True) as descriptor:
             self._append(descriptor, entries, run, method)
         return Reservation(entries)
 
     def _append(self, descriptor: int, entries: tuple[Entry, ...], run: str | None, method: str | None) -> None:
-        """One more line, by whoever holds the file alone."""
+        """Append one line. The caller holds the exclusive lock."""
         _, charges, content = self._read(descriptor)
         if entries:
             self.ledger_of(charges).fits(entries)
@@ -219,7 +219,7 @@ class BudgetFile:
 
     @contextmanager
     def _locked(self, *, writing: bool = False) -> Iterator[int]:
-        """The open file, which nobody else is writing (and, for ``writing``, nobody reads). Waits for whoever is."""
+        """The open file under a shared lock, or an exclusive one for ``writing``. Waits until the lock is free."""
         if self.path.is_dir():
             raise InputError(f"{self.path} is a folder, not a budget file.")
         try:
@@ -234,10 +234,10 @@ class BudgetFile:
             self._still_there(descriptor)
             yield descriptor
         finally:
-            os.close(descriptor)  # ends the lock too
+            os.close(descriptor)  # releases the lock too
 
     def _still_there(self, descriptor: int) -> None:
-        """A charge to a file that nobody will find again is none."""
+        """Refuse a file that has been removed or replaced: a charge to it would be lost."""
         if not _is_still(self.path, descriptor):
             raise InputError(f"{self.path} was replaced by another file meanwhile. Try again.")
 
@@ -259,8 +259,8 @@ class BudgetFile:
                 header = found
             elif set(found) not in _CHARGES or found.pop("digest") != _digest(before, found):
                 raise InputError(
-                    f"{self.path} is damaged: line {number} of {len(lines)} does not follow what stands before it "
-                    "(edited, merged, or lines lost). What was spent is unknown, so nothing more is. "
+                    f"{self.path} is damaged: line {number} of {len(lines)} does not match the lines before it "
+                    "(edited, merged, or lines lost). What was spent is unknown, so nothing more may be spent. "
                     "Restore the original."
                 )
             else:
@@ -283,8 +283,8 @@ class BudgetFile:
     def _torn(self, complete: int, length: int) -> str:
         if complete == 0:
             return (
-                f"{self.path} is not a budget file, or its making was cut off. If it is new, remove it and create it "
-                "again."
+                f"{self.path} is not a budget file, or its creation was interrupted. If it is new, remove it and "
+                "create it again."
             )
         return (
             f"the last line of {self.path} is incomplete: the machine or the disk stopped while a charge was written. "
@@ -313,7 +313,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _digest(before: Any, line: Mapping[str, Any]) -> str:
-    """Of the line, which has none yet, after everything before it."""
+    """The digest of the line (which holds none yet) and of everything before it."""
     digest = before.copy()
     digest.update(json.dumps(line).encode())
     return str(digest.hexdigest()[:16])

@@ -1,7 +1,7 @@
-"""(ε, δ) → noise. Never more is spent than the budget, and less than 1% of it is left.
+"""(ε, δ) → noise. It never spends more than the budget, and leaves less than 1% of it.
 
-The answer is confirmed by the same accounting that a ledger uses, on the very entries that will be charged, together
-with what has been charged before (``alongside``): one composition is tighter than a budget cut into shares.
+The answer is confirmed by the same accounting that a ledger uses, on exactly the entries that will be charged, together
+with what has been charged before (``alongside``): one composition is tighter than a budget split into shares.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from discreet.privacy.events import (
 from discreet.privacy.ledger import Budget
 
 Profile: TypeAlias = tuple[tuple[float, int], ...]
-"""(weight, rounds) pairs, in order: a round of weight w has multiplier σ/√w, so its precision is w times the mean's."""
+"""(weight, rounds) pairs, in order: a round of weight w has multiplier σ/√w, so its precision is w times as large."""
 
 GRID_SCALE = 4096.0
 """The usual scale of discrete Gaussian noise, in grid steps."""
 FINEST_SCALE = 65536.0
-"""The largest for which noise is drawn: of the finest grid."""
+"""The largest scale for which noise is drawn, which gives the finest grid."""
 LEFT_OVER = 0.004
-"""Share of what is still free that the search may leave; the promise is 1% of the budget."""
+"""Share of the free budget that the search may leave; the promise is 1% of the budget."""
 CLOSE = 1.0005
-"""The search also ends when the noise is known this closely: then the curve is too steep to use more."""
+"""The search also ends when the noise is known to this relative precision: then the curve is too steep to use more."""
 LARGEST = 1e9
 """The largest noise multiplier that is tried."""
 
@@ -50,9 +50,9 @@ class Calibrated:
 
 
 def rising(rounds: int, low: float = 0.4, high: float = 1.6, levels: int = 8) -> Profile:
-    """Precision rising linearly from ``low`` to ``high`` in ``levels`` equal steps; the mean weight is 1 if theirs is.
+    """Precision rising linearly from ``low`` to ``high`` in ``levels`` equal steps; their mean should be 1.
 
-    Levels, and not one weight for each round, because each distinct weight costs a distribution of its own.
+    Levels, and not one weight per round, because each distinct weight needs its own distribution.
     """
     if levels < 1 or rounds < 1 or not min(low, high) > 0:
         raise InputError(
@@ -80,10 +80,11 @@ def gaussian(
 ) -> Calibrated:
     """The smallest noise multiplier of ``rounds`` Gaussian releases, Poisson-sampled at ``sampling_rate``.
 
-    ``profile`` gives rounds of different precision (then ``rounds`` is its own sum). With ``cells`` the plan holds
-    discrete Gaussians, all of the same ``scale`` in grid steps, so that one table of noise serves them all; the grid
-    of a round follows from the ``sensitivity`` of its event, the clipping norm in steps. Where one of these is below
-    ``steps``, all are of `FINEST_SCALE`. Without ``cells``, continuous ones. ``noise`` is the multiplier at weight 1.
+    ``profile`` gives rounds of different precision (then ``rounds`` is the sum of its rounds). With ``cells`` the plan
+    holds discrete Gaussians, all of the same ``scale`` in grid steps, so that one table of noise serves them all; the
+    grid of a round follows from the ``sensitivity`` of its event, the clipping norm in steps. If one of these is below
+    ``steps``, all have the scale `FINEST_SCALE`. Without ``cells`` the Gaussians are continuous. ``noise`` is the
+    multiplier at weight 1.
     """
     if not budget.delta > 0:
         raise InputError("Gaussian noise needs a budget with delta > 0; found 0. Give delta, such as 1e-6.")
@@ -98,9 +99,9 @@ def gaussian(
 def on_grid(
     multiplier: float, cells: int, *, scale: float = GRID_SCALE, steps: float = 0.0, sampling_rate: float = 1.0
 ) -> DiscreteGaussianRelease:
-    """Noise of ``scale`` steps on the grid where it is accounted at exactly this multiplier.
+    """Noise of ``scale`` steps, on the grid on which it is accounted for at exactly this multiplier.
 
-    Where the sensitivity would be below ``steps``, of `FINEST_SCALE`.
+    If the sensitivity would be below ``steps``, the scale is `FINEST_SCALE`.
     """
     sensitivity = math.sqrt(scale**2 - 4) / multiplier
     if sensitivity < steps:
@@ -121,15 +122,15 @@ def discrete_laplace(
 def bounded_range(
     budget: Budget, *, rounds: int = 1, alongside: Sequence[Entry] = (), label: str = "draws"
 ) -> Calibrated:
-    """The widest range η of ``rounds`` draws, as ``noise`` = 1/η; the plan is so many `BoundedRangeDraw`."""
+    """The widest range η of ``rounds`` draws, as ``noise`` = 1/η; the plan is ``rounds`` times `BoundedRangeDraw`."""
     return _range(budget, _profile(rounds, None)[0][1], tuple(alongside), label)
 
 
 def vocabulary_threshold(sigma: float, delta_threshold: float, max_words: int, *, scale: float | None = None) -> float:
-    """The threshold under which the words of one unit alone stay with probability 1 − ``delta_threshold``.
+    """The threshold: with probability 1 − ``delta_threshold``, no word that only one unit has exceeds it.
 
     For weights 1/√t on the t ≤ ``max_words`` words of a unit. With ``scale``, the noise is a discrete Gaussian of that
-    many grid steps, whose tail may reach one step further than the continuous one's.
+    many grid steps, whose tail may be one step longer than that of the continuous one.
     """
     from scipy.special import ndtri
 
@@ -139,7 +140,7 @@ def vocabulary_threshold(sigma: float, delta_threshold: float, max_words: int, *
             f"found {sigma}, {delta_threshold}, {max_words}."
         )
     step = 0.0 if scale is None else sigma / scale
-    # −Φ⁻¹(1 − (1−δ)^{1/t}) is Φ⁻¹((1−δ)^{1/t}) without the cancellation
+    # −Φ⁻¹(1 − (1−δ)^{1/t}) equals Φ⁻¹((1−δ)^{1/t}), without cancellation
     each = (
         1 / math.sqrt(t) - sigma * ndtri(-math.expm1(math.log1p(-delta_threshold) / t)) for t in range(1, max_words + 1)
     )
@@ -217,21 +218,21 @@ def _range(budget: Budget, rounds: int, alongside: tuple[Entry, ...], label: str
 def _smallest(
     plan: Callable[[float], tuple[Entry, ...]], budget: Budget, alongside: tuple[Entry, ...], guess: float
 ) -> Calibrated:
-    """The smallest noise within the budget, by a bracketed secant on log noise against log ε of what is still free."""
+    """The smallest noise within the budget, by a bracketed secant on log noise against log ε of the free budget."""
     before = accounting.spent(alongside, budget.delta)
     free = budget.epsilon - before.epsilon
     if before.epsilon == math.inf:
         raise BudgetExceeded(
             f"what is spent or planned already has too little noise for a finite epsilon at delta={budget.delta:g}. "
-            f"Take an epsilon below {min(budget.epsilon, 60):g}, or a larger delta.",
+            f"Choose an epsilon below {min(budget.epsilon, 60):g}, or a larger delta.",
             entry=plan(LARGEST)[0],
             spent=before,
             budget=budget,
         )
     if not free > 0:
         raise BudgetExceeded(
-            f"no noise is large enough: {before} is spent or planned already, and the budget is {budget}. Take a "
-            "larger epsilon: it covers what was spent before, on words too.",
+            f"no noise is large enough: {before} is spent or planned already, and the budget is {budget}. Choose a "
+            "larger epsilon: it must also cover what was spent before, including the words.",
             entry=plan(LARGEST)[0],
             spent=before,
             budget=budget,
@@ -242,8 +243,8 @@ def _smallest(
 
     enough = budget.epsilon - LEFT_OVER * free
     aim = math.log(free * (1 - LEFT_OVER / 2))
-    low = high = best = math.nan  # low spends too much, high does not
-    at_low = at_high = math.nan  # log ε there, of what was free
+    low = high = best = math.nan  # low spends too much, high fits
+    at_low = at_high = math.nan  # log ε of the free budget that is used there
     noise, factor = guess, 2.0
     while True:
         epsilon = used(noise)
@@ -264,14 +265,14 @@ def _smallest(
             factor = min(factor**2, 1e6)
         if noise > LARGEST:
             raise InputError(
-                f"no noise up to {LARGEST:g} fits the budget {budget} beside what is spent ({before}). "
-                "Is part of its delta taken outside the noise, as a vocabulary's threshold takes it?"
+                f"no noise up to {LARGEST:g} fits the budget {budget} besides what is spent ({before}). "
+                "Is part of its delta used outside the noise, as by the threshold of a vocabulary?"
             )
     return Calibrated(noise=high, plan=plan(high), epsilon=best)
 
 
 def _between(low: float, high: float, at_low: float, at_high: float, aim: float) -> float:
-    """Where a straight line in the logarithms meets the aim, kept off the ends of the bracket."""
+    """Where a straight line in the logarithms reaches ``aim``, kept away from the ends of the bracket."""
     share = 0.5 if at_low == math.inf or at_low == at_high else (at_low - aim) / (at_low - at_high)
     share = min(max(share, 0.02), 0.98)
     return low * math.exp(share * math.log(high / low))

@@ -1,7 +1,7 @@
 """What one event costs, in each theory that can express it. Proofs: ``accounting.proof.md``.
 
 Three theories: a *pure* ε; a Rényi curve (``rdp``, at the orders of `ORDERS`); a privacy loss distribution (``pld``, by
-dp-accounting). No function here sees a count: repetition is composition, and that is done in one place, accounting.py.
+dp-accounting). No function here takes a count: repetition is composition, which accounting.py does for all events.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ ORDERS: Floats = np.concatenate(
     [1 + np.logspace(-4, -0.02, 80), np.arange(2.0, 33), np.round(np.geomspace(36, 2048, 30)), [4e3, 1e4, 3e4, 1e5]]
 )
 MAX_SAMPLED_ORDER = 2048
-"""Above it the binomial sum of a sampled Gaussian is not worth its time."""
+"""Above this order the binomial sum of a sampled Gaussian takes more time than it is worth."""
 SAMPLING_DISTANCE = 2.0**-159  # [sampling]
 """Total variation between one drawn value of discrete Gaussian noise and its law, at most (``kernels/noise/tables.py``,
-which this room does not import)."""
+which this package does not import)."""
 SAMPLING_RATIO = 2.0**-80
-"""How far, relatively, the probability of a drawn value of discrete Laplace noise can be from its own."""
+"""The largest relative error of the probability of a drawn value of discrete Laplace noise."""
 DISCRETE_CELL = 5e-34
-"""How far, relatively, a cell's discrete Gaussian can be from a randomised rounding of a continuous one."""
+"""The largest relative difference of a cell's discrete Gaussian from a randomised rounding of a continuous one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """One event. What a theory cannot express is infinite, or None for the distribution.
+    """The cost of one event. If a theory cannot express it, it is infinite there, or None for the distribution.
 
     ``precision`` is 1/σ² of an unsampled Gaussian: these compose by adding precisions, so such an event has no other
     curve. ``outside_epsilon`` and ``outside_delta`` are added to the result whatever the theory; ``values`` are
@@ -74,7 +74,7 @@ def cost(event: Event) -> Cost:
 
 @singledispatch
 def _cost(event: Event) -> Cost:
-    """The cost of an event that nobody has taught us, or of giving data away: infinite."""
+    """The cost of an unknown event, or of a release without protection: infinite."""
     return Cost()
 
 
@@ -132,7 +132,7 @@ def _(event: LaplaceRelease) -> Cost:
 
 @_cost.register
 def _(event: DiscreteLaplacePair) -> Cost:
-    """Twice the two-point mechanism: a discrete Laplace of sensitivity 1 has no loss but ±ε/2."""
+    """Twice the two-point mechanism: a discrete Laplace of sensitivity 1 has only the losses ±ε/2."""
     half = event.epsilon / 2  # [pair]
     return Cost(
         pure=event.epsilon,
@@ -157,7 +157,7 @@ def _(event: PureRelease) -> Cost:
 
 @_cost.register
 def _(event: BoundedRangeDraw) -> Cost:
-    """The distribution is that of the pair whose curve is the worst δ at every ε; no draw attains it everywhere."""
+    """The distribution belongs to a pair whose curve is the worst δ at every ε; no single draw attains it at all ε."""
     eta = event.eta
     return Cost(
         pure=eta,
@@ -222,7 +222,8 @@ def _two_point_curve(epsilon: float) -> Floats:
 
 
 def _two_point_distribution(epsilon: float, step: float) -> Distribution:
-    """dp-accounting's own rounds the loss up to the grid: 5–13% more ε for 100 small pairs (measured)."""
+    """In place of dp-accounting's, which rounds the loss up to the grid: 5–13% more ε for 100 small pairs
+    (measured)."""
     likely = 1 / (1 + math.exp(-epsilon))
     return _connect(lambda at: -likely * np.expm1(at - epsilon), epsilon, step)
 
@@ -230,7 +231,8 @@ def _two_point_distribution(epsilon: float, step: float) -> Distribution:
 def _connect(deltas: Callable[[Floats], Floats], reach: float, step: float) -> Distribution:
     """The distribution with these δ on the grid and straight lines between them, so never below the true curve.
 
-    ``deltas`` holds for |ε| ≤ ``reach``; below, every mechanism has 1 − e^ε, and above, this one has 0.
+    ``deltas`` is valid for |ε| ≤ ``reach``; below that δ is 1 − e^ε for every mechanism, and above it is 0 for this
+    one.
     """
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 

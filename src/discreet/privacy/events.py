@@ -1,8 +1,9 @@
-"""What happened: each event is a fact that suffices to account for it, knowing nothing else.
+"""What happened: an event holds every fact that is needed to account for it.
 
-Events hold no opinion about their cost (``costs.py`` does). Their meaning is frozen, because ledgers outlive programs:
-a change of meaning is a new class. A class that this program does not know is read as `UnknownEvent` and costs
-infinity. Noise is independent of the data and of all other noise; "neighbours" are those of the ledger's relation.
+Events do not define their cost (``costs.py`` does). Their meaning never changes, because ledgers outlive versions of
+the program: a changed meaning is a new class. A class that this program does not know is read as `UnknownEvent`, whose
+cost is infinite. Noise is independent of the data and of all other noise; "neighbours" are those of the ledger's
+relation.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from discreet._errors import InputError
 from discreet.privacy.guarantee import Relation
 
 FAR, MOST = 1e50, 2**63
-"""No noise of any use lies beyond, and float64 can still square and count it."""
+"""No useful noise is larger, and float64 can still square it."""
 
 MIN_SCALE = 1000.0
-"""The smallest discrete Gaussian, in grid steps: below it the continuous curve would be needlessly far away."""
+"""The smallest discrete Gaussian, in grid steps: below it the continuous curve would be needlessly loose."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Event:
 
     @staticmethod
     def from_json(value: Any) -> Event:
-        """What `to_json` gave, checked as strictly as a new one."""
+        """What `to_json` returned, checked as strictly as a new event."""
         if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
             raise InputError(f"an event must be a JSON object that names its class under 'kind'; found {value!r}.")
         given = {str(name): part for name, part in value.items() if name != "kind"}
@@ -61,9 +62,9 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianRelease(Event):
-    """A vector plus N(0, (``sigma``·C)²) in every cell, C being the most (ℓ₂) by which one unit can move the vector.
+    """A vector plus N(0, (``sigma``·C)²) in every cell, where one unit can move the vector by at most C (ℓ₂).
 
-    With ``sampling_rate`` q < 1, each unit first takes part with probability q, by its own fresh and secret coin;
+    With ``sampling_rate`` q < 1, each unit takes part with probability q, decided by its own fresh and secret coin;
     neighbours then differ by *adding or removing* one unit.
     """
 
@@ -110,11 +111,11 @@ class DiscreteGaussianRelease(Event):
 class ThresholdedVocabulary(Event):
     """Words whose noisy weight passes a threshold, when noise is drawn only for the words that occur.
 
-    Each unit gives weights of ℓ₂ norm at most 1 to at most ``max_words`` words, looking at no other unit; each word
-    that occurs gets independent Gaussian noise of standard deviation ``sigma``, and those above a fixed threshold
-    leave. With probability at least 1 − ``delta_threshold`` none of the words that *one* unit alone has passes.
-    ``scale``, when it is not None: the noise is a discrete Gaussian of that many grid steps (``sigma`` in weight being
-    ``scale`` steps). Neighbours differ by adding or removing one unit.
+    Each unit gives weights of ℓ₂ norm at most 1 to at most ``max_words`` words, independently of other units; each word
+    that occurs gets independent Gaussian noise of standard deviation ``sigma``, and the words above a fixed threshold
+    are released. With probability at least 1 − ``delta_threshold`` no word that only *one* unit has passes. If
+    ``scale`` is not None, the noise is a discrete Gaussian of that many grid steps (a weight of ``sigma`` is ``scale``
+    steps). Neighbours differ by adding or removing one unit.
     """
 
     sigma: float
@@ -138,19 +139,19 @@ class ThresholdedVocabulary(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularyRound(ThresholdedVocabulary):
-    """One of several rounds in which words leave as the sum of their noisy weights, over the rounds so far, passes.
+    """One of several rounds; a word is released when the sum of its noisy weights over the rounds so far passes.
 
-    As `ThresholdedVocabulary`, but a unit's weights may also depend on what earlier rounds said of its own words, and
-    ``delta_threshold`` bounds the chance, seen from before the first round, that a word that one unit alone has passes
-    in *this* one. (Proof: ``mechanisms/vocabulary.proof.md``. It costs the same.)
+    As `ThresholdedVocabulary`, but a unit's weights may also depend on the results of earlier rounds for its own words,
+    and ``delta_threshold`` bounds the probability, computed before the first round, that a word that only one unit has
+    passes in *this* round. (Proof: ``mechanisms/vocabulary.proof.md``. It costs the same.)
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceRelease(Event):
-    """*One* number plus Laplace noise of ``scale`` times the most by which neighbours can move that number.
+    """*One* number plus Laplace noise of ``scale`` times the largest difference of that number between neighbours.
 
-    For a vector of bounded ℓ₁ norm use `PureRelease`: the curve of one cell is not shown to cover many.
+    For a vector of bounded ℓ₁ norm use `PureRelease`: the curve of one cell is not proved for many.
     """
 
     scale: float
@@ -175,7 +176,7 @@ class DiscreteLaplacePair(Event):
 class BoundedRangeDraw(Event):
     """One draw from a finite set, whose log-probability ratios between neighbours lie in an interval of length ``eta``.
 
-    One topic drawn with weights in [β, C+β] is one, with eta = 2·log(1 + C/β) (and what the arithmetic adds).
+    For example, one topic drawn with weights in [β, C+β] has eta = 2·log(1 + C/β) (plus rounding errors).
     """
 
     eta: float
@@ -196,12 +197,12 @@ class PureRelease(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class NonPrivate(Event):
-    """Something was given away without protection."""
+    """Something was released without protection."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnknownEvent(Event):
-    """An event of a class that this program does not know, kept as it was found. Costs infinity."""
+    """An event of a class that this program does not know, kept as it was found. Its cost is infinite."""
 
     name: str
     details: str = "{}"

@@ -1,7 +1,8 @@
-"""Guarantee: what a model promises, to whom, about what, and on which grounds.
+"""Guarantee: what a model promises, against whom, about what, and on what basis.
 
-A bare ε says nothing: it needs the thing that it protects, who is looking, which data sets count as neighbours, and
-whether anybody has proved it. Here they always travel together, and the text that people read is made from all of them.
+A bare ε means nothing without the protected unit, the observer, the relation between neighbouring data sets, and
+whether there is a proof. A `Guarantee` always holds all of them, and the text that people read is made from all of
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from discreet._errors import InputError
 
 
 def rounded_up(epsilon: float, digits: int = 6) -> str:
-    """A printed ε is a promise: it may be a little more than the true one, never less (but for float64's last bits)."""
+    """A printed ε is a promise: it may be larger than the true one, never smaller (except for float64 rounding)."""
     if not 0 < epsilon < math.inf:
         return f"{epsilon:g}"
     unit = Decimal(10) ** (Decimal(epsilon).adjusted() - digits + 1)
@@ -51,7 +52,7 @@ class Relation(StrEnum):
 
 
 class Basis(StrEnum):
-    """On which grounds the numbers stand."""
+    """What the numbers are based on."""
 
     PROVEN = "proven"
     CLAIMED = "claimed"  # as published; the reasons say what is missing
@@ -99,9 +100,9 @@ _OBSERVERS = {
     Observer.REPORT: "each report as it arrives at the server",
 }
 RESUMED = "interrupted and resumed: "
-"""How a reason begins that tells what happened in the run. It is no condition."""
+"""The beginning of a reason that reports what happened in the run, and is not a condition."""
 _VACUOUS = 1e-2
-"""A group's δ beyond which nothing is promised any more."""
+"""Above this δ, the guarantee of a group promises nothing."""
 _UNLIMITED = 20.0  # beyond this ε the factor e^ε exceeds 10^8, and printing it would only look like precision
 
 _Enum = TypeVar("_Enum", bound=StrEnum)
@@ -112,7 +113,7 @@ class Guarantee:
     """(ε, δ) with everything that gives them a meaning.
 
     ``epsilon`` is infinite, and ``unit``, ``observer`` and ``relation`` are None, exactly when ``basis`` is ``none``.
-    ``reasons`` are short phrases: what is assumed (``proven``), or what keeps it from a proof (the others). ``group``
+    ``reasons`` are short phrases: what is assumed (``proven``), or why there is no proof (the others). ``group``
     is the number of units that change together: 1, unless `for_group` made it.
     """
 
@@ -155,7 +156,7 @@ class Guarantee:
                 f"found epsilon={self.epsilon}, unit={self.unit}, observer={self.observer}, relation={self.relation}."
             )
         if self.basis is not Basis.PROVEN and not self.reasons:
-            raise InputError(f"a guarantee of basis '{self.basis}' must give its reasons: what keeps it from a proof?")
+            raise InputError(f"a guarantee of basis '{self.basis}' must give its reasons: why is there no proof?")
 
     @classmethod
     def none(cls, *reasons: str) -> Guarantee:
@@ -165,9 +166,9 @@ class Guarantee:
     def for_group(self, n: int) -> Guarantee:
         """The same promise when any ``n`` units change together: nε, and δ·(e^{nε} − 1)/(e^ε − 1).
 
-        Of words, n = L covers replacing a document by another of the same length L; adding or removing one it does not
-        cover. A δ above 1e-2 promises nothing, and is called so: it grows so fast that a group's numbers are better
-        asked of the mechanism (n times the draws, n times the cells).
+        For words, n = L covers replacing a document by another of the same length L, but not adding or removing one. If
+        δ exceeds 1e-2 the result has basis ``none``. δ grows so fast that for a group it is better to account for the
+        mechanism itself (n times the draws, n times the cells).
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"a group must have a whole number of units, at least 1; found {n!r}.")
@@ -190,7 +191,7 @@ class Guarantee:
             return f"none: {'; '.join(self.reasons)}"
         reasons = "; ".join(self.reasons)
         caveat = f" ({reasons})" if reasons else ""
-        if self.basis is Basis.PROVEN:  # the first, and how many more: the whole text has them all
+        if self.basis is Basis.PROVEN:  # only the first, and the number of others: __str__ lists all of them
             conditions, more = self.conditions, len(self.conditions) - 1
             others = f", and {more} more condition{'s' if more > 1 else ''}" if more > 0 else ""
             caveat = f", if {conditions[0]}{others}" if conditions else ""
@@ -208,7 +209,7 @@ class Guarantee:
         return f"one {self.unit}" if self.group == 1 else f"{self.group} {self.unit}s together"
 
     def __str__(self) -> str:
-        """A paragraph for somebody who has to decide whether the model may be given away."""
+        """A paragraph for the person who decides whether the model may be published."""
         reasons = "; ".join(self.reasons)
         if self.basis is Basis.NONE:
             return (
@@ -245,7 +246,7 @@ class Guarantee:
         assert self.observer is not None
         assert self.relation is not None
         if self.epsilon > _UNLIMITED:
-            factor = "so many times as likely that this protects nothing in practice"
+            factor = "so much more likely that this protects nothing in practice"
         else:
             factor = f"at most {math.exp(self.epsilon):.3g} times as likely"
         plus = f", plus {self.delta:g} (δ)" if self.delta else ""
@@ -276,10 +277,10 @@ class Guarantee:
 
     @classmethod
     def from_json(cls, value: Any) -> Guarantee:
-        """What `to_json` gave, checked as strictly as a new one: a file cannot promise what the code would refuse."""
+        """What `to_json` returned, checked as strictly as a new one: a file cannot promise what the code refuses."""
         fields = tuple(cls.__dataclass_fields__)
         if isinstance(value, Mapping):
-            value = {"group": 1, **value}  # which earlier files do not have
+            value = {"group": 1, **value}  # earlier files have no group
         if not isinstance(value, Mapping) or set(value) != set(fields):
             found = ", ".join(sorted(map(str, value))) if isinstance(value, Mapping) else type(value).__name__
             raise InputError(f"a guarantee must have exactly the fields {', '.join(fields)}; found {found or 'none'}.")
@@ -300,7 +301,7 @@ def _group_delta(epsilon: float, delta: float, n: int) -> float:
 
 def _member(kind: type[_Enum], value: object, name: str) -> _Enum:
     try:
-        return kind(value)  # type: ignore[arg-type]  # anything else than a member's value raises
+        return kind(value)  # type: ignore[arg-type]  # raises if it is not the value of a member
     except ValueError:
         raise InputError(f"{name} must be one of {', '.join(kind)}; found {value!r}.") from None
 

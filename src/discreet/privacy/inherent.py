@@ -1,4 +1,4 @@
-"""What the inherent-privacy monitor (Zhao 2019, Algorithms 1 and 2) may say: an estimate, never a guarantee."""
+"""What the inherent-privacy monitor (Zhao 2019, Algorithms 1 and 2) may report: an estimate, never a guarantee."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ WHY_AN_ESTIMATE = (
     "even an upper estimate",
     "the model itself is computed from exact counts",
 )
-"""What keeps it from a proof."""
+"""Why it is not proved."""
 
 
 def inherent_estimate(epsilon: float, unit: Unit | str) -> Guarantee:
-    """The monitor's number with everything that keeps people from trusting it. A Release refuses to carry it."""
+    """The monitor's number with all reasons not to trust it. A Release refuses to hold it."""
     if unit not in (Unit.WORD, Unit.DOCUMENT):
         raise InputError(f"the monitor knows the units word and document; found {unit!r}.")
     return Guarantee(

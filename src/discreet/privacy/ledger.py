@@ -1,7 +1,7 @@
-"""Ledger: what was charged for one data set, and whether more may be.
+"""Ledger: what was charged for one data set, and whether more may be charged.
 
 Check first, charge second, draw noise last. A ledger only grows: nothing gives budget back, neither cloning nor copying
-nor a checkpoint. It lives in memory; `BudgetFile` is its like on disk, and a ledger may stand in front of one.
+nor a checkpoint. It is kept in memory; `BudgetFile` is the same on disk, and a ledger may use one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.privacy.budget import BudgetFile
 
 FORGIVEN = 1e-12
-"""Relative: three thirds of a budget are the whole of it, whatever float64 thinks."""
+"""Relative tolerance: three thirds of a budget are the whole of it, despite float64 rounding."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Budget:
             )
 
     def covers(self, epsilon: float) -> bool:
-        """Whether ``epsilon``, valid at this budget's delta, is within it (never true of NaN)."""
+        """Whether ``epsilon``, valid at this budget's delta, is within it (never true for NaN)."""
         return epsilon <= self.epsilon * (1 + FORGIVEN)
 
     def to_json(self) -> dict[str, float]:
@@ -57,12 +57,12 @@ class Budget:
 
 
 def usual_relation(unit: Unit) -> Relation:
-    """Documents and users come and go; words, bits and reports are replaced."""
+    """Documents and users are added or removed; words, bits and reports are replaced."""
     return Relation.ADD_REMOVE if unit in (Unit.DOCUMENT, Unit.USER) else Relation.REPLACE
 
 
 def new_run() -> str:
-    """An id for the charges of one run: random, so that it says nothing and no two runs share it."""
+    """An id for the charges of one run: random, so that it reveals nothing and no two runs share it."""
     return secrets.token_hex(8)
 
 
@@ -71,8 +71,8 @@ class Ledger:
 
     ``file`` is a `BudgetFile` that is charged before the ledger itself; unit and relation are then the file's. A ledger
     that was unpickled or read from JSON is a record: it shows what was charged and refuses more, because two copies
-    could each spend the same budget. So is the copy that a forked process has. (With a file, and no budget of its own,
-    it stays open: the file keeps the count.)
+    could each spend the same budget. The copy in a forked process is a record too. (A ledger with a file and no budget
+    of its own stays open: the file counts the charges.)
     """
 
     def __init__(
@@ -110,8 +110,8 @@ class Ledger:
         return self._cost(self._entries, self._delta(delta))
 
     def remaining(self) -> float:
-        """What the budget's ε (and its file's) exceeds the spent one by. More than this may fit: privacy composes below
-        its sum."""
+        """The budget's ε (and its file's) minus the spent one. A larger charge may still fit, since composition costs
+        less than the sum."""
         left = [math.inf if self.budget is None else self.budget.epsilon - self.spent().epsilon]
         if self.file is not None:
             left.append(self.file.ledger().remaining())
@@ -161,7 +161,7 @@ class Ledger:
         """Charge ``count`` times ``event`` as one entry, or raise and change nothing.
 
         Call it before the noise is drawn, and draw from the reservation that it returns. ``unit`` and ``relation``,
-        when given, are those of the mechanism, and must be the ledger's: others are converted first, or not added.
+        when given, are those of the mechanism, and must be the ledger's: convert other costs first, or do not add them.
         """
         _same(self.unit, unit, "unit")
         _same(self.relation, relation, "relation")
@@ -178,7 +178,7 @@ class Ledger:
             self._check(entries)
             if self.file is not None:
                 self.file.reserve(entries, run=run, method=method)  # on disk before it counts here
-            self._entries = (*self._entries, *entries)  # the only line that changes anything
+            self._entries = (*self._entries, *entries)  # the only line that changes the ledger
         return Reservation(entries)
 
     def extend(
@@ -206,7 +206,7 @@ class Ledger:
         if self._closed or (os.getpid() != self._process and not self._file_counts(self.file, self.budget)):
             raise InputError(
                 "this ledger is a copy (unpickled, read from JSON, or another process's) and takes no charges, because "
-                "the original would not know of them. Use the original, or one that processes share: "
+                "the original would not count them. Use the original, or one that processes share: "
                 "Ledger(file=BudgetFile(...))."
             )
         if not entries:
@@ -235,14 +235,14 @@ class Ledger:
             return (
                 f"{what} would bring what is spent from ε = {rounded_up(before.epsilon, 4)} to "
                 f"{rounded_up(after.epsilon, 4)} at δ = {budget.delta:g}, but the budget is ε = {budget.epsilon:g}. "
-                "Take a smaller epsilon or delta (more noise) or fewer rounds, or ask for a larger budget."
+                "Choose a smaller epsilon or delta (more noise) or fewer rounds, or ask for a larger budget."
             )
         from discreet.privacy import accounting
 
         needed = accounting.delta((*self._entries, *entries), budget.epsilon)
         if needed >= 1:
             return f"{what} would protect nothing, and the budget is {budget}. Leave it out, or add noise."
-        smaller = "Take a smaller delta, or ask" if budget.delta else "Ask"
+        smaller = "Choose a smaller delta, or ask" if budget.delta else "Ask"
         needs = f"δ = {rounded_up(needed, 3)}" if needed > 1.01 * budget.delta else "a little more"
         return (
             f"{what} is refused: the budget's δ = {budget.delta:g} does not cover it. At ε = {budget.epsilon:g} all "
@@ -251,7 +251,7 @@ class Ledger:
 
     def _delta(self, delta: float | None) -> float:
         if delta is None and self.budget is None:
-            raise InputError("this ledger has no budget, so say at which delta to account.")
+            raise InputError("this ledger has no budget. Give the delta at which to account.")
         return self.budget.delta if delta is None and self.budget is not None else float(delta or 0.0)
 
     @staticmethod
@@ -263,7 +263,7 @@ class Ledger:
     # --- copies -----------------------------------------------------------------------------------------------------
 
     def __sklearn_clone__(self) -> Ledger:
-        """Cloned estimators share the ledger, so cross-validation loses no charge."""
+        """Cloned estimators share the ledger, so that cross-validation counts every charge."""
         return self
 
     def __copy__(self) -> Ledger:
@@ -281,7 +281,7 @@ class Ledger:
 
     @staticmethod
     def _file_counts(file: BudgetFile | None, budget: Budget | None) -> bool:
-        """Whether the file alone knows what may be spent, so that copies in other processes do no harm."""
+        """Whether the file alone limits what may be spent, so that copies in other processes are harmless."""
         return file is not None and budget is None
 
     def to_json(self) -> dict[str, Any]:
@@ -295,7 +295,7 @@ class Ledger:
 
     @classmethod
     def from_json(cls, value: Any) -> Ledger:
-        """A record of what `to_json` gave: it can be read and absorbed, and takes no charges."""
+        """A record from what `to_json` returned: it can be read and absorbed, but takes no charges."""
         expected = {"budget", "unit", "relation", "entries"}
         if not isinstance(value, Mapping) or set(value) != expected or not isinstance(value["entries"], list):
             raise InputError(f"a ledger must be a JSON object with {', '.join(sorted(expected))}.")
@@ -313,20 +313,20 @@ class Ledger:
     def record(
         cls, budget: Budget | None, unit: Unit | str, relation: Relation | str, entries: Iterable[Entry]
     ) -> Ledger:
-        """A ledger that only shows."""
+        """A ledger that shows charges and takes none."""
         ledger = cls(budget, unit=unit, relation=relation)
         ledger._entries, ledger._closed = tuple(entries), True
         return ledger
 
     def fits(self, entries: Sequence[Entry]) -> None:
-        """As `check`, for a plan, and for records too: what a `BudgetFile` asks of what it has read."""
+        """As `check`, for a plan, and for records too: a `BudgetFile` checks with it what it has read."""
         open_one = Ledger(self.budget, unit=self.unit, relation=self.relation)
         open_one._entries = self._entries
         open_one._check(entries)
 
 
 class Reservation:
-    """A plan that has been charged, drawn down as its noise is drawn. It protects against our own mistakes."""
+    """A plan that has been charged, used up as its noise is drawn. It detects programming errors."""
 
     def __init__(self, plan: Sequence[Entry]) -> None:
         self.plan = tuple(plan)
@@ -342,18 +342,18 @@ class Reservation:
         return sum(entry.count for entry in self.plan) - self._drawn
 
     def add(self, more: Reservation) -> None:
-        """Go on with what another has reserved. The releases of both count on."""
+        """Append what another has reserved. The count of drawn releases continues."""
         with self._lock:
             self.plan = (*self.plan, *more.plan)
 
     def draw(self, n: int = 1, event: Event | None = None) -> Event:
-        """Take the next ``n`` events of the plan and return the last of them; raises when it holds fewer.
+        """Take the next ``n`` events of the plan and return the last of them; raises if fewer are left.
 
         ``event``, when given, is what the caller is about to do, and must be exactly what was charged.
         """
         with self._lock:
             if n < 1 or n > self.left:
-                raise Overdrawn(f"{n} draws were asked for, but the ledger was charged for {self.left} more.")
+                raise Overdrawn(f"{n} draws were requested, but the ledger was charged for {self.left} more.")
             upcoming = [self._at(self._drawn + i) for i in range(n)]
             if event is not None and any(planned != event for planned in upcoming):
                 raise Overdrawn(f"the ledger was charged for {upcoming[0]}, which is not {event}.")

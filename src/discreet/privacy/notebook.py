@@ -1,4 +1,4 @@
-"""How guarantees and ledgers look in a notebook: small HTML without styles of its own, every text escaped."""
+"""HTML of guarantees and ledgers for notebooks: small, without styles, every text escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def guarantee_html(guarantee: Guarantee) -> str:
-    """The line for whoever is in a hurry, in bold, and the paragraph for whoever has to decide."""
+    """The summary line in bold, then the full paragraph."""
     return f"<p><b>{escape(guarantee.summary())}</b></p><p>{escape(str(guarantee))}</p>"
 
 

@@ -1,6 +1,7 @@
-"""A budget file may only grow. What it held once must stay its beginning, or charges would be forgotten.
+"""Detects a budget file that was rolled back. It may only grow: its earlier content must remain its beginning, or
+charges would be lost.
 
-A `Mark` says what a file held: its length and digest. Marks are kept in two places.
+A `Mark` identifies what a file held by its length and digest. Marks are kept in two places.
 
 - **This process** remembers the newest state of each budget that it has read or written (`require_growth`). It notices
   an older state that was put in place of the file, and a copy under another name.
@@ -29,7 +30,7 @@ from discreet._files import BINARY, append_line, lock, read_all, sync_folder
 
 FORMAT = 1
 _NEWEST: dict[str, Mark] = {}
-"""Of each budget, by its identity: the newest state that this process has seen. Read and set under the file's lock."""
+"""The newest state of each budget that this process has seen, by its identity. Read and set under the file's lock."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Mark:
 
 
 def newest(identity: str) -> Mark | None:
-    """What this process has seen of a budget, to send along with it to another process."""
+    """The newest state of a budget that this process has seen, to be pickled with it for another process."""
     return _NEWEST.get(identity)
 
 
@@ -60,7 +61,7 @@ def remember(identity: str, mark: Mark | None) -> None:
 
 
 def require_growth(path: Path, identity: str, content: bytes) -> None:
-    """Refuse a state that does not begin with what this process has seen of the same budget; remember it otherwise."""
+    """Refuse a state that does not begin with what this process has seen of the same budget; otherwise remember it."""
     known = _NEWEST.get(identity)
     if known is not None and not known.begins(content):
         raise InputError(_refusal(path, known, "this process has seen in it"))
@@ -83,7 +84,7 @@ class Counter:
             raise InputError(f"the counter {path} cannot be made: {error.strerror}. Choose another place.") from None
         try:
             append_line(descriptor, cls._header(budget))
-        except BaseException:  # a full disk: nothing half-made stays
+        except BaseException:  # a full disk: leave no incomplete file
             os.unlink(path)
             raise
         finally:
@@ -97,7 +98,7 @@ class Counter:
             self._check(self._last(read_all(descriptor)), file, content)
 
     def require_writable(self) -> None:
-        """Asked before a charge is written, which could not be taken back."""
+        """Called before a charge is written, which could not be undone."""
         with self._locked(os.O_RDWR | os.O_APPEND):
             pass
 
@@ -106,7 +107,7 @@ class Counter:
         with self._locked(os.O_RDWR | os.O_APPEND) as descriptor:
             marks = read_all(descriptor)
             self._check(self._last(marks), file, content)  # again: a copy of the file may have been charged meanwhile
-            os.ftruncate(descriptor, marks.rfind(b"\n") + 1)  # what a crash left of a line: its charge never counted
+            os.ftruncate(descriptor, marks.rfind(b"\n") + 1)  # an incomplete line: its charge never counted
             append_line(descriptor, asdict(Mark.of(content)))
 
     @staticmethod
@@ -121,7 +122,7 @@ class Counter:
         first, *lines = content.split(b"\n")[:-1] or [b""]
         try:
             if json.loads(first) != self._header(self._budget):
-                raise InputError(f"{self.path} is not the counter of this budget. Bring the right one back.")
+                raise InputError(f"{self.path} is not the counter of this budget. Restore the right one.")
             return Mark(**json.loads(lines[-1])) if lines else None
         except (ValueError, TypeError) as error:
             if isinstance(error, InputError):
@@ -133,7 +134,7 @@ class Counter:
 
     @contextmanager
     def _locked(self, flags: int) -> Iterator[int]:
-        """The open file. Locked by itself, since copies of a budget file lie under other locks."""
+        """The open file, with its own lock, since copies of a budget file have different locks."""
         try:
             descriptor = os.open(self.path, flags | BINARY)
         except OSError as error:
@@ -150,8 +151,8 @@ class Counter:
         anew = f"echo {shlex.quote(json.dumps(self._header(self._budget)))} > {shlex.quote(str(self.path))}"
         return (
             f"the counter {self.path} of this budget is missing, so nobody can tell whether the budget file is "
-            "complete. Bring the counter back. If it is lost and you are sure that no charge is missing from the file, "
-            f"make it anew: {anew}"
+            "complete. Restore the counter. If it is lost and you are sure that no charge is missing from the file, "
+            f"make a new one: {anew}"
         )
 
 
@@ -159,5 +160,5 @@ def _refusal(path: Path, mark: Mark, seen: str) -> str:
     charges = "1 charge" if mark.charges == 1 else f"{mark.charges} charges"
     return (
         f"{path} was rolled back: it does not begin with the {charges} that {seen}, so it is an older state or a copy. "
-        "What was spent stays spent, and nothing more is charged. Put the newest file back."
+        "What was spent stays spent, and nothing more is charged. Restore the newest file."
     )

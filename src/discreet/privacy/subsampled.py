@@ -1,4 +1,4 @@
-"""What Huang and Chen 2021 (SUB-LDA) say a Poisson-sampled Gaussian costs, at one Rényi order.
+"""The cost of a Poisson-sampled Gaussian by Huang and Chen 2021 (SUB-LDA), at one Rényi order.
 
 One iteration has noise of variance α/(2ε(α)) for a sensitivity of 1: its Rényi divergence of order ℓ is
 ε(ℓ) = ℓ·ε(α)/α. Symbols: α is ``order``, ε(α) ``epsilon``, γ ``rate``.
@@ -11,14 +11,14 @@ import math
 from discreet._errors import InputError
 
 TABLE_3 = {0.1: 0.05, 0.3: 0.73, 0.5: 1.18, 0.7: 1.48, 0.9: 1.63, 1.0: 2.0}
-"""γ → ε_sub as printed in its Table 3, for α = 14 and ε(α) = 2."""
+"""γ → ε_sub as printed in the paper's Table 3, for α = 14 and ε(α) = 2."""
 
 
 def subsampled_rdp(order: int, epsilon: float, rate: float) -> float:
-    """ε_sub(α), its Theorem 3.1: log{(1−γ)^{α−1}(αγ−γ+1) + Σ_{ℓ=2}^{α} C(α,ℓ)(1−γ)^{α−ℓ}γ^ℓ e^{(ℓ−1)ε(ℓ)}} / (α−1).
+    """ε_sub(α), Theorem 3.1: log{(1−γ)^{α−1}(αγ−γ+1) + Σ_{ℓ=2}^{α} C(α,ℓ)(1−γ)^{α−ℓ}γ^ℓ e^{(ℓ−1)ε(ℓ)}} / (α−1).
 
     For Gaussian noise this is exact: the first term holds ℓ = 0 and 1 of the binomial sum of Mironov, Talwar and Zhang
-    (2019), section 3.3, and the others are its others. (The general bound of Zhu and Wang has more terms.)
+    (2019), section 3.3, and the other terms are the same. (The general bound of Zhu and Wang has more terms.)
     """
     return _log_moment(order, epsilon, rate, last=order) / (order - 1)
 
@@ -26,8 +26,8 @@ def subsampled_rdp(order: int, epsilon: float, rate: float) -> float:
 def table_3_rdp(order: int, epsilon: float, rate: float) -> float:
     """What Table 3 prints: the same without the last term, ℓ = α. Too small, by 0.25 at γ = 0.9.
 
-    The paper does not say so; the numbers do: all five with γ < 1 agree within 0.01, and under no other reading that we
-    tried. At γ = 1 nothing would be left, and it prints ε(α).
+    The paper does not state this, but its numbers show it: all five with γ < 1 agree within 0.01, and with no other
+    formula that we tried. At γ = 1 no term would remain, and the table prints ε(α).
     """
     if rate == 1:
         return float(epsilon)
@@ -35,11 +35,11 @@ def table_3_rdp(order: int, epsilon: float, rate: float) -> float:
 
 
 def efficiency_privacy(order: int, epsilon: float, rate: float, *, drop_last: bool = False) -> float:
-    """I(γ) = γ·e^{(α−1)ε_sub(α)}, its Eq. 6. ``drop_last`` uses the sum of Table 3.
+    """I(γ) = γ·e^{(α−1)ε_sub(α)}, Eq. 6. ``drop_last`` uses the sum of Table 3.
 
-    Its Lemma 4.1 says that I rises and then falls. It only rises: e^{(α−1)ε_sub} = g(γ) = E[(1 + γ(L−1))^α] with
-    E[L] = 1 is convex, and g′(0) = 0, so g and γ·g never fall. Without the last term I does fall, to 0 at γ = 1, and
-    has the maximum that its Figure 1 shows.
+    Lemma 4.1 of the paper says that I rises and then falls. In fact it only rises: e^{(α−1)ε_sub} = g(γ) = E[(1 +
+    γ(L−1))^α] with E[L] = 1 is convex, and g′(0) = 0, so g and γ·g never fall. Without the last term I does fall, to 0
+    at γ = 1, and has the maximum that the paper's Figure 1 shows.
     """
     return rate * math.exp(_log_moment(order, epsilon, rate, last=order - 1 if drop_last else order))
 

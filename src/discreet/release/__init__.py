@@ -1,1 +1,1 @@
-"""What may leave the house: topics with their guarantee, and the folder they are kept in."""
+"""What may be published: topics with their guarantee, and the folder in which they are stored."""

@@ -1,4 +1,4 @@
-"""The topics of a cross-collection model in use: each document is read by those of its own collection."""
+"""Apply a cross-collection model to documents: each document is read with the topics of its own collection."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MixedTopics(NamedTuple):
         from discreet.evaluation import completion
 
         n, product = len(self.labels), self._product(corpus, collections)
-        # completion wants rows that sum to 1; a factor for all words leaves the proportions as they are
+        # completion needs rows that sum to 1; one factor for all words does not change the proportions
         found = completion(self.topics / n, product, alpha=self.alpha, n_threads=n_threads)
         scored = corpus.lengths - corpus.lengths // 2
         return replace(
@@ -66,7 +66,7 @@ class MixedTopics(NamedTuple):
         except (TypeError, ValueError):
             given = np.empty(0)
         if given.shape != (n,) or not ((given >= 0) & np.isfinite(given)).all() or not given.any():
-            raise InputError(f"prior must hold a chance for each of {n} collections; found {prior!r}.")
+            raise InputError(f"prior must hold a probability for each of {n} collections; found {prior!r}.")
         with np.errstate(divide="ignore"):
             logarithms = np.log(given) + evidences(self.topics, self.alpha, corpus, n, n_threads=n_threads)
         logarithms -= logarithms.max(axis=1, keepdims=True)

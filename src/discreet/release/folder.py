@@ -1,16 +1,16 @@
-"""How a Release lies on disk: a few plain files, written completely or not at all.
+"""The files of a Release: a few plain files, written completely or not at all.
 
     topics.npy            topic × word, float64
     alpha.npy             topics, float64
-    topic_shares.npy      topics, float64 (only where the model knows them)
-    standard_errors.npy   topic × word, float64 (only where the noise of each cell is known)
-    collection_topics.npy collection × topic × word, float64 (only of cross-collection models)
-    switch.npy            topic × collection, float64 (only of cross-collection models)
-    codebook.npy          visual word × 128, float64 (only of models of pictures)
+    topic_shares.npy      topics, float64 (only if the model has them)
+    standard_errors.npy   topic × word, float64 (only if the noise of each cell is known)
+    collection_topics.npy collection × topic × word, float64 (only for cross-collection models)
+    switch.npy            topic × collection, float64 (only for cross-collection models)
+    codebook.npy          visual word × 128, float64 (only for models of pictures)
     vocabulary.txt        UTF-8, one word per line; backslash, line feed and carriage return are \\\\, \\n, \\r
     release.json          format, version, everything else, and the SHA-256 of every file (its own without these sums)
 
-A new folder is made beside its final place and renamed into it, so a reader never meets half a release.
+A new folder is written beside its final place and then renamed, so a reader never sees part of a release.
 """
 
 from __future__ import annotations
@@ -63,31 +63,31 @@ def versions() -> dict[str, str]:
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Where a release would be written, or an error: worth asking before hours of training, not after."""
+    """Where a release would be written, or an error. Call it before hours of training, not after."""
     target = Path(os.path.realpath(path))
     if target.is_dir() and overwrite:
         strange = sorted(set(os.listdir(target)) - set(KNOWN))
         if not is_release(target) or strange:
-            found = f"it holds {strange[0]!r}" if strange else "it has no release.json of ours"
+            found = f"it holds {strange[0]!r}" if strange else "it has no release.json of discreet"
             raise ReleaseError(f"{path} is not a release ({found}), so it is not overwritten. Choose another place.")
     elif target.exists():
-        hint = ", or say that it may be overwritten (--overwrite)" if is_release(target) else ""
+        hint = ", or permit overwriting it (--overwrite)" if is_release(target) else ""
         raise ReleaseError(f"{path} exists already. Choose another place{hint}.")
     if not target.parent.is_dir():
         raise ReleaseError(f"{path} cannot be written: the folder {target.parent} does not exist. Create it first.")
     probe = _sibling(target, "partial")
-    try:  # asking for permission is not enough: a disk may be read-only
+    try:  # checking permissions is not enough: a disk may be read-only
         probe.mkdir()
         probe.rmdir()
     except OSError as error:
         raise ReleaseError(
-            f"{path} cannot be written: {target.parent} takes no new folder ({error.strerror}). Choose another place."
+            f"{path} cannot be written: {target.parent} permits no new folder ({error.strerror}). Choose another place."
         ) from None
     return target
 
 
 def is_release(path: Path) -> bool:
-    """Does this folder say that it is a release? (It may still be damaged.)"""
+    """Whether this folder claims to be a release. (It may still be damaged.)"""
     try:
         about = json.loads((path / "release.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -111,7 +111,7 @@ def write(
         for name, array in arrays.items():
             with open(partial / f"{name}.npy", "xb") as file:
                 np.lib.format.write_array(file, array.astype("<f8", copy=False), allow_pickle=False)
-                _settle(file)
+                _sync(file)
         _write_text(partial / "vocabulary.txt", "".join(f"{_escape(word)}\n" for word in vocabulary))
         head = {"format": FORMAT, "format_version": FORMAT_VERSION, **about}
         hashed = [*(f"{name}.npy" for name in arrays), "vocabulary.txt"]
@@ -119,7 +119,7 @@ def write(
         _write_text(partial / "release.json", json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         sync_folder(partial)
         _move_into_place(partial, target)
-    except OSError as error:  # in words of the caller, who knows nothing of the sibling
+    except OSError as error:  # name the caller's path, not the temporary folder
         shutil.rmtree(partial, ignore_errors=True)
         raise ReleaseError(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from None
     except BaseException:  # Ctrl-C included
@@ -130,7 +130,7 @@ def write(
 
 
 def _move_into_place(partial: Path, target: Path) -> None:
-    """Rename; an old release steps aside first, and comes back if the new one cannot take its place."""
+    """Rename. An old release is moved aside first, and moved back if the new one cannot be renamed."""
     if not target.exists():
         partial.rename(target)
         return
@@ -152,11 +152,11 @@ def _sibling(target: Path, ending: str) -> Path:
 def _write_text(path: Path, text: str) -> None:
     with open(path, "xb") as file:
         file.write(text.encode("utf-8"))
-        _settle(file)
+        _sync(file)
 
 
-def _settle(file: Any) -> None:
-    """Onto the disk itself, so that the rename cannot overtake the bytes."""
+def _sync(file: Any) -> None:
+    """Flush and fsync, so that the bytes are on the disk before the rename."""
     file.flush()
     os.fsync(file.fileno())
 
@@ -166,7 +166,7 @@ def _settle(file: Any) -> None:
 
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, FloatArray], tuple[str, ...], dict[str, Any]]]:
-    """The arrays, vocabulary and other fields of a folder. What is wrong with them becomes one ReleaseError."""
+    """The arrays, vocabulary and other fields of a folder. Any fault in them is raised as one ReleaseError."""
     try:
         yield _read(Path(path))
     except ReleaseError:
@@ -186,7 +186,7 @@ def _read(path: Path) -> tuple[dict[str, FloatArray], tuple[str, ...], dict[str,
         raise ReleaseError(f"{path} is a damaged release: release.json does not list the checksums of its files.")
     for name in sums:
         if not (path / name).is_file():
-            raise ReleaseError(f"{path} is a damaged release: {name} is missing. Ask for the folder again.")
+            raise ReleaseError(f"{path} is a damaged release: {name} is missing. Get a fresh copy.")
         if (digest_of_head(head) if name == "release.json" else _digest(path / name)) != sums[name]:
             raise ReleaseError(f"{path} is a damaged release: {name} has changed since it was saved. Get a fresh copy.")
     arrays = {name: _read_array(path, f"{name}.npy") for name in ALL_ARRAYS if f"{name}.npy" in sums}
@@ -221,7 +221,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _read_array(path: Path, name: str) -> FloatArray:
-    """Mapped, not read: a header that claims more than the file holds is refused before any memory is taken."""
+    """Memory-mapped first: a header that claims more than the file holds is refused before memory is allocated."""
     try:
         mapped = np.lib.format.open_memmap(path / name, mode="r")
     except (ValueError, OSError, EOFError, OverflowError):
@@ -245,7 +245,7 @@ def _digest(path: Path) -> str:
 
 
 def digest_of_head(head: Mapping[str, Any]) -> str:
-    """Of what release.json says, but for the sums themselves."""
+    """The digest of the content of release.json, without the checksums in it."""
     said = {name: value for name, value in head.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 

@@ -1,9 +1,9 @@
-"""Release: what may leave the house.
+"""Release: the part of a trained model that may be published.
 
 Topics, the words they are made of, how they were made and what is promised about them. No document-topic table and
-nothing else that was not released: a Release can be given to whoever its guarantee is meant for. (Where that reads
-*none*, that is nobody but the curator: the topics of an ordinary model are exact counts in another form.) On disk it is
-a folder that any tool can read (see ``folder.py``).
+nothing else that was not released: a Release can be given to everyone for whom its guarantee is enough. (If the
+guarantee is *none*, only the curator may have it: the topics of an ordinary model are exact counts in another form.) On
+disk it is a folder that any tool can read (see ``folder.py``).
 """
 
 from __future__ import annotations
@@ -52,26 +52,27 @@ class Release:
     method: str
     """The name of the command line's ``--method``, such as ``lda``."""
     parameters: dict[str, JSON]
-    """Planned parameters of the training, never anything that was measured on the data."""
+    """Planned parameters of the training, never anything measured on the data."""
     guarantee: Guarantee
     ledger: list[dict[str, JSON]] = field(default_factory=list)
     """What was charged, entry by entry; empty for models that promise nothing."""
     history: dict[str, list[float]] = field(default_factory=dict)
     """Values per sweep that are functions of released statistics only."""
     tokenizer: Tokenizer | None = None
-    """How the training text became words, stop words apart, so that other text can too; None where it was counts."""
+    """How the training text became words, stop words apart, so that new text is read in the same way; None for
+    counts."""
     versions: dict[str, str] = field(default_factory=release_folder.versions)
     """The software that made it, for those who want to repeat it."""
     topic_shares: FloatArray | None = None
-    """How much of the text each topic is, from released numbers; None where the model does not know it."""
+    """The share of the text in each topic, from released numbers; None if the model does not estimate it."""
     standard_errors: FloatArray | None = None
     """Topic × word: the deviation of the privacy noise in each probability, before shrinking, which only lowers it. It
-    says nothing of how the documents happened to be. None where no noise was added, or where it is not known."""
+    does not include sampling error. None if no noise was added, or if the noise is not known."""
     usefulness: Usefulness | None = None
-    """Whether the topics stand out of the noise, judged by released numbers; None where no noise was added."""
+    """Whether the topics stand out of the noise, judged by released numbers; None if no noise was added."""
     collections: tuple[str | int, ...] | None = None
-    """Labels of the collections that a cross-collection model compares; None of other models. ``topics`` are then what
-    they share."""
+    """Labels of the collections that a cross-collection model compares; None for other models. ``topics`` are then what
+    the collections share."""
     collection_topics: FloatArray | None = None
     """Collection × topic × word: each collection's own words for a topic."""
     switch: FloatArray | None = None
@@ -145,7 +146,7 @@ class Release:
         _check_topics(own.reshape(-1, topics.shape[1]))
         switch = _not_negative(self.switch, (len(topics), len(labels)), "switch")
         if switch.max() > 1:
-            raise InputError(f"switch must hold chances; found {switch.max():.3g}.")
+            raise InputError(f"switch must hold probabilities; found {switch.max():.3g}.")
         return {"collections": tuple(labels), "collection_topics": own, "switch": switch}
 
     # --- reading it -------------------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ class Release:
         return self._best_words(self.topics, n)
 
     def collection_top_words(self, n: int = 10) -> dict[str | int, list[list[str]]]:
-        """The same of each collection's own words for a topic; empty where the model knows no collections."""
+        """The same for each collection's own words for a topic; empty if the model has no collections."""
         if self.collections is None or self.collection_topics is None:
             return {}
         own = zip(self.collections, self.collection_topics, strict=True)
@@ -199,13 +200,13 @@ class Release:
         """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik.
 
         ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, or a list of texts or of lists of words. Words
-        outside ``vocabulary`` are passed over; None and NaN are empty documents. Text is read as the training text was
+        outside ``vocabulary`` are ignored; None and NaN are empty documents. Text is read as the training text was
         (``self.tokenizer``), or by ``tokenizer``, which may be a function from a text to its words. The row of a
-        document without a known word is the prior. The result describes the documents given: if these are private, it
-        is for their curator's eyes. The same for any ``n_threads`` (all cores by default).
+        document without a known word is the prior. The result describes the documents given: if these are private, only
+        their curator may see it. It is the same for any ``n_threads`` (all cores by default).
 
-        With a cross-collection model, ``collections`` holds the label of each document, where the Corpus has none; a
-        document is read by the topics of its own collection.
+        With a cross-collection model, ``collections`` holds the label of each document if the Corpus has none; a
+        document is read with the topics of its own collection.
         """
         from discreet.engines.threads.documents import mixtures  # only here: reading a release needs no numba
 
@@ -213,7 +214,7 @@ class Release:
         if mixed is not None:
             return mixed.mixtures(corpus, collections, n_threads)
         if collections is not None:
-            raise InputError(f"a model made by {self.method} knows no collections. Leave collections= out.")
+            raise InputError(f"a model made by {self.method} has no collections. Leave collections= out.")
         return mixtures(self.topics, self.alpha, corpus, n_threads)
 
     def completion(
@@ -234,11 +235,11 @@ class Release:
 
         The evidence p(words | c) is that of the whole document under the topics of collection c, its proportions
         integrated out under their prior. It is estimated from left to right by particles, which is unbiased
-        (``kernels/measures/evidence.py``), and the same on every run. ``prior`` holds P(c); None: all alike.
+        (``kernels/measures/evidence.py``), and the same on every run. ``prior`` holds P(c); None: all equal.
         """
         mixed = self._mixed()
         if mixed is None:
-            raise InputError(f"a model made by {self.method} knows no collections, so it predicts none.")
+            raise InputError(f"a model made by {self.method} has no collections, so it predicts none.")
         return mixed.chances(self._read(X, tokenizer), prior, n_threads)
 
     def _read(self, X: Any, tokenizer: AnyTokenizer) -> Corpus:
@@ -254,7 +255,7 @@ class Release:
             return None
         return MixedTopics.of(self.collections, self.alpha, self.topics, self.collection_topics, self.switch)
 
-    # --- giving it away ---------------------------------------------------------------------------------------------
+    # --- saving it --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write a new folder, completely or not at all. Replaces an existing release only with ``overwrite=True``."""
@@ -283,10 +284,10 @@ class Release:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
-        """Read a folder that `save` wrote. Runs none of its maker's code: no pickle, every value checked.
+        """Read a folder that `save` wrote. Runs no code from the folder: no pickle, every value checked.
 
         The checksums find damage, not forgery: trust the guarantee as far as you trust whoever gave you the folder. The
-        tokenizer's pattern is theirs too, and there are regular expressions that never end.
+        tokenizer's pattern comes from them too, and some regular expressions take forever to match.
         """
         with release_folder.reading(path) as (arrays, vocabulary, about):
             about["guarantee"] = Guarantee.from_json(about["guarantee"])
@@ -307,7 +308,7 @@ def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers; found {type(values).__name__}.") from None
     if array.ndim != dimensions or not array.size:
-        raise InputError(f"{name} must have {dimensions} dimensions and hold something; found shape {array.shape}.")
+        raise InputError(f"{name} must have {dimensions} dimensions and not be empty; found shape {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
     array.setflags(write=False)

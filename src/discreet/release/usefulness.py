@@ -1,10 +1,10 @@
-"""Are private topics of any use? Judged by released numbers alone, so the answer costs nothing and may be published.
+"""Are private topics useful? Judged from released numbers only, so the answer costs nothing and may be published.
 
 Two things make a private model useless: noise that hides the topics, and a list of words so short that there is nothing
 to make topics of. The first is measured. In the averaged table of word × topic, z is how far a cell lies above what its
 word would have there without topics, in deviations of the known noise. The *clear share* is the part of the text that
-lies above, summed over the cells with z > 3, less what noise alone would add to that sum. The second is a matter of
-counting words. The thresholds come from ``benchmarks/usefulness.py``.
+lies above, summed over the cells with z > 3, less what noise alone would add to that sum. The second is decided by the
+number of words. The thresholds come from ``benchmarks/usefulness.py``.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ CLEAR = 3.0
 """Deviations of the noise above which a cell is clear."""
 
 LEAST_SHARE = 0.175
-"""The clear share of useful topics: 0.20 and more where a third of what plain LDA learns was left, 0.15 and less where
-less than a fifth was, from 2 to 50 topics."""
+"""The smallest clear share of useful topics. With 2 to 50 topics it was 0.20 or more where at least a third of what
+plain LDA learns remained, and 0.15 or less where less than a fifth remained."""
 
 WORDS_PER_TOPIC = 5
-"""With fewer, the ten best words of a topic are mostly those of other topics too."""
+"""With fewer words per topic, the ten best words of a topic are mostly those of other topics too."""
 
 FEWEST_FOR_TWO = 6
-"""Below this not even two topics are trained on words that were selected: they could not be told apart."""
+"""With fewer privately selected words, not even two topics are trained: they could not be distinguished."""
 
 FEWEST_WORDS = 100
-"""Words that were selected privately and are fewer than this cover too little of the text."""
+"""Fewer privately selected words than this cover too little of the text."""
 
 UNITS, WORD_POWER, TOPIC_POWER = 70.0, 0.7, 0.25
-"""Topics stand out from about UNITS · V^WORD_POWER · K^TOPIC_POWER units × ε on, of V words and K topics."""
+"""With V words, K topics stand out if units × ε is at least about UNITS · V^WORD_POWER · K^TOPIC_POWER."""
 
 UNITS_SELECTING = 10_000.0
-"""From about this many units × ε on, `FEWEST_WORDS` words or more are selected with the usual share of the budget."""
+"""If units × ε is at least about this, the usual share of the budget selects `FEWEST_WORDS` words or more."""
 
 LARGEST_ADVISED = 8.0
-"""A larger ε promises so little that more units are the better advice."""
+"""A larger ε promises so little that the advice is to get more units instead."""
 
 TOP = 10
-"""Words by which people know a topic; half of them must be clear in a clear topic."""
+"""Number of best words by which people recognise a topic; half of them must be clear in a clear topic."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Usefulness:
 
     useful: bool
     clear_share: float
-    """The part of the text by which words in topics exceed their usual frequency clearly, beyond the noise."""
+    """The clear share: the part of the text by which words in topics exceed their usual frequency, beyond the noise."""
     clear_topics: int
-    """Topics of whose ten best words at least half exceed their usual frequency clearly."""
+    """Number of topics in which at least half of the ten best words clearly exceed their usual frequency."""
     n_topics: int
     n_words: int
     reason: str
@@ -80,7 +80,7 @@ class Usefulness:
 
     @classmethod
     def from_json(cls, stored: Any) -> Usefulness:
-        """Of what `to_json` gave; every value is checked."""
+        """The inverse of `to_json`; every value is checked."""
         kinds = {"useful": bool, "clear_share": float, "clear_topics": int, "n_topics": int, "n_words": int}
         names = [one.name for one in fields(cls)]
         if not isinstance(stored, Mapping) or set(stored) != {*names, "verdict"}:
@@ -94,7 +94,7 @@ class Usefulness:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known without the documents: for a judgement in words."""
+    """What is known without the documents: used for the reason and the advice."""
 
     epsilon: float
     n_units: float | None = None
@@ -123,12 +123,12 @@ def judge(noisy: FloatArray, variance: FloatArray | float, topics: FloatArray, s
     reason = too_few or f"they differ by more than the noise in {share:.0%} of the text"
     if hidden and not too_few:
         reason += f", and useful ones do so in {math.ceil(100 * LEAST_SHARE)}% or more"
-    advice = _way_out(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
+    advice = _advice(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
     return Usefulness(not (too_few or hidden), share, clear_topics, n_topics, n_words, reason, advice)
 
 
 def few_words(n_words: int, n_topics: int, *, selected: bool) -> str:
-    """Why these are too few words, or nothing. Known before any topic is trained."""
+    """Why these are too few words, or an empty text. Known before any topic is trained."""
     if n_words < WORDS_PER_TOPIC * n_topics:
         words = "1 word is" if n_words == 1 else f"{n_words:,} words are"
         return f"{words} too few for {n_topics} topics, which need {WORDS_PER_TOPIC} each"
@@ -161,7 +161,8 @@ def _clear_share(
 
 
 def foreseen(n_words: int, n_topics: int, setting: Setting) -> str:
-    """The summary of topics that cannot be useful, where that is known before anything is charged; or nothing."""
+    """The summary of topics that cannot be useful, if that is known before anything is charged; otherwise an empty
+    text."""
     if n_topics == 1:
         return ""
     too_few = few_words(n_words, n_topics, selected=setting.selected)
@@ -169,12 +170,12 @@ def foreseen(n_words: int, n_topics: int, setting: Setting) -> str:
     if not (too_few or hidden):
         return ""
     reason = too_few or f"the noise at epsilon={setting.epsilon:g} hides the topics of {n_words:,} words"
-    way_out = _way_out(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
-    return f"topics are unlikely to be useful: {reason}. {way_out}"
+    advice = _advice(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
+    return f"topics are unlikely to be useful: {reason}. {advice}"
 
 
-def _way_out(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too_few: bool) -> str:
-    """One thing to do, and another where there is one: computed from public and released numbers."""
+def _advice(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too_few: bool) -> str:
+    """One or two things that would help, computed from public and released numbers."""
     enough = n_words // WORDS_PER_TOPIC
     if too_few and enough >= 2 and not (setting.selected and n_words < FEWEST_WORDS):
         return f"Ask for {enough} topics or fewer."
@@ -197,19 +198,19 @@ def _way_out(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too
 
 
 def _topics_that_stand_out(n_words: int, setting: Setting) -> int:
-    """As many topics as units × ε can show, about; none where that is not known."""
+    """About the number of topics that units × ε can show; 0 if the number of units is not known."""
     if setting.n_units is None:
         return 0
     return int(min((setting.n_units * setting.epsilon / _needed(n_words, 1)) ** (1 / TOPIC_POWER), 1e6))
 
 
 def _needed(n_words: int, n_topics: int) -> float:
-    """Units × ε from which on topics stand out, about."""
+    """About the smallest units × ε with which the topics stand out."""
     return float(UNITS * n_words**WORD_POWER * n_topics**TOPIC_POWER)
 
 
 def _larger_epsilon(units_times_epsilon: float, setting: Setting) -> str:
-    """What would give so many units × ε, and twice what there is: a larger ε where it still promises something."""
+    """How to reach this units × ε and at least twice the present one: a larger ε while it still promises something."""
     if setting.n_units is not None:
         units_times_epsilon = max(units_times_epsilon, 2 * setting.n_units * setting.epsilon)
         if units_times_epsilon / setting.n_units <= LARGEST_ADVISED:

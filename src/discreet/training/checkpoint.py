@@ -1,20 +1,20 @@
-"""A long private fit that outlives its process, and tells the truth about what it has spent.
+"""Checkpoints: a long private fit can be resumed in another process, with a correct account of what it has spent.
 
 The plan is charged in stages (``training/payment.py``). A stage is a few rounds: what they cost is charged, and noted,
 before the first of them draws noise; when the last is done the state is saved. So after ``kill -9`` at any moment
-everything that was drawn has been charged. A resumed run goes on from the last saved state with a fresh key, and
+everything that was drawn has been charged. A resumed run continues from the last saved state with a fresh key, and
 charges the stage that it repeats a second time: the same rounds under new noise are new releases (and under the old
-noise they would give the data away). After a stop that was asked for (Ctrl-C) nothing is repeated: the state is saved
-after the round that was being worked on, and the rounds that were paid for and not drawn are still there, once.
+noise they would give the data away). After a requested stop (Ctrl-C) nothing is repeated: the state is saved after the
+current round, and the rounds that were paid for but not drawn may still be drawn, once.
 
-**What was spent** is kept where it was charged. With a budget file, each charge carries the run's id, and the run
-accounts from the file: a copied folder or an old backup of it cannot hide a charge. Without one, the notes in the
-folder are all there is, and a copied folder would forget. A saved state is bound to the charges that it stands on, by
-their number and digest, and is refused where they are missing or others.
+**What was spent** is kept where it was charged. With a budget file, each charge carries the run's id, and the cost of
+the run is computed from the file: a copied folder or an old backup of it cannot hide a charge. Without one, the notes
+in the folder are the only record, and a copied folder would miss later charges. A saved state records the number and
+the digest of the charges made before it, and is refused if they are missing or different.
 
 The folder holds functions of what was released and a fingerprint of the documents; `SubsampledLDA` and `HybridLDA`,
-which keep topics from round to round, also save every token and its topic. Its files are for their owner's eyes only,
-and a fit that ends removes it. One process uses it at a time.
+which keep topics from round to round, also save every token and its topic. Only their owner may read its files, and a
+fit that ends removes the folder. One process uses it at a time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ RUN, SPENT, STATE, NEW, LOCK = "run.json", "spent.jsonl", "state.npz", "new", "l
 
 @dataclass
 class _Held:
-    """A folder that this process has locked. A fit that failed may be begun again: the newest checkpoint owns it."""
+    """A folder that this process has locked. A failed fit may be started again: the newest checkpoint owns the
+    folder."""
 
     descriptor: int
     process: int
@@ -61,12 +62,12 @@ _OWNERS = threading.RLock()
 _WAITING: ContextVar[list[Checkpoint] | None] = ContextVar("_WAITING", default=None)
 
 NOTICE = (
-    "private: the state of a fit that is not done, and a fingerprint of its documents. Never publish or copy; the fit "
+    "private: the state of an unfinished fit, and a fingerprint of its documents. Never publish or copy it; the fit "
     "removes it at its end."
 )
 
 STANDS_ON = "stands_on"
-"""In a saved state: the number of charges that it stands on, and their digest."""
+"""Name in a saved state: the number of charges made before it, and their digest."""
 
 
 def fingerprint(corpus: Corpus, groups: AnyArray | None, **facts: Any) -> str:
@@ -80,7 +81,8 @@ def fingerprint(corpus: Corpus, groups: AnyArray | None, **facts: Any) -> str:
 
 @contextmanager
 def kept_until_safe() -> Iterator[None]:
-    """Checkpoints of fits that end within are removed when the block has ended well: then what was paid for is safe."""
+    """Checkpoints of fits that end inside the block are removed when it ends without an error: then their results are
+    safe."""
     if _WAITING.get() is not None:  # an outer block waits for more
         yield
         return
@@ -95,17 +97,20 @@ def kept_until_safe() -> Iterator[None]:
 
 
 class Checkpoint:
-    """The state of one run in ``folder``, made when there is none. ``run`` is its `fingerprint`; ``file`` pays."""
+    """The state of one run in ``folder``, which is made if needed. ``run`` is its `fingerprint`; ``file`` is
+    charged."""
 
     def __init__(self, folder: str | os.PathLike[str], run: str, file: BudgetFile | None = None) -> None:
         self.folder, self._file = Path(folder), file
         self.id = new_run()
-        """What the charges of this run are found by in the budget file."""
+        """Identifies the charges of this run in the budget file."""
         self.state: dict[str, AnyArray] = {}
         self.charges: tuple[tuple[Entry, ...], ...] = ()
-        """What this run has been charged, stages that were repeated twice. An empty one says that it was resumed."""
+        """What this run has been charged; repeated stages are in it twice. An empty charge means that the run was
+        resumed."""
         self.untouched = False
-        """Whether nothing was charged since the state was saved: then what it had paid for was not drawn."""
+        """Whether nothing was charged since the state was saved: then the rounds that were paid for have not been
+        drawn."""
         try:
             self.folder.mkdir(mode=0o700)
         except FileExistsError:
@@ -121,9 +126,9 @@ class Checkpoint:
         sync_folder(self.folder.absolute().parent)
 
     def _hold(self) -> None:
-        """Two runs in one folder would each believe that the other's noise is theirs."""
+        """Lock the folder: of two runs in it, each would take the other's charges and state for its own."""
         folder, held = self.folder.resolve(), _HELD.get(self.folder.resolve())
-        if held is not None and held.process == os.getpid():  # a forked process has a copy, and holds nothing
+        if held is not None and held.process == os.getpid():  # a forked process has a copy of this, but not the lock
             held.owner = self
             return
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
@@ -152,13 +157,13 @@ class Checkpoint:
             known, self.id = found["run"], str(found["id"])
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(
-                f"{self.folder} exists and is not a checkpoint. Name a folder that is not there yet, or an earlier "
+                f"{self.folder} exists and is not a checkpoint. Name a folder that does not exist yet, or an earlier "
                 "run's checkpoint."
             ) from None
         if known != run:
             raise InputError(
                 f"the checkpoint in {self.folder} is of another run: other documents, parameters or budget. Resume it "
-                "with what it was begun with, or name another folder. (What that run spent stays spent.)"
+                "with the same ones, or name another folder. (What that run spent stays spent.)"
             )
         with _OWNERS:
             self._hold()
@@ -170,17 +175,17 @@ class Checkpoint:
             self.untouched = len(self.charges) == n
 
     def stands_on(self) -> tuple[str, str]:
-        """The number of charges so far and their digest: to be kept with what was made after them."""
+        """The number of charges so far and their digest: stored with what is made after them."""
         return str(len(self.charges)), _digest(self.charges)
 
     def check_stands_on(self, kept: Sequence[str]) -> int:
-        """The number of charges that ``kept`` names; refused where they are missing or others."""
+        """The number of charges in ``kept``. Raises an error if they are missing or different."""
         n, digest = kept
         if digest != _digest(self.charges[: int(n)]):
             raise InputError(
                 f"the state in {self.folder} was saved after charges that are no longer noted: {SPENT} or the "
                 "budget file is an older copy, was edited, or is missing. What the run has spent is unknown, so it "
-                "cannot go on. Restore the missing file, or begin anew in another folder."
+                "cannot be resumed. Restore the missing file, or start again in another folder."
             )
         return int(n)
 
@@ -197,7 +202,8 @@ class Checkpoint:
         return tuple(charge.entries for charge in file.charges() if charge.run == self.id)
 
     def note(self, entries: Iterable[Entry]) -> None:
-        """These were charged. On disk when this returns (a budget file has them already); then noise may be drawn."""
+        """Record that these were charged. On disk when this returns (a budget file has them already); then noise may be
+        drawn."""
         entries = tuple(entries)
         if self._file is None:
             self._still_owner()
@@ -209,13 +215,14 @@ class Checkpoint:
         self.charges = (*self.charges, entries)
 
     def begin_again(self) -> None:
-        """Before a resumed run draws what was paid for earlier: whoever resumes from the same state later must know."""
+        """Record that the run is resumed, before it draws what was paid for earlier: the same state may be resumed only
+        once."""
         with _OWNERS:
             self._still_owner()
             if self._file is not None and not self._file.mark(run=self.id, after=len(self.charges)):
                 raise InputError(
                     f"the run of the checkpoint in {self.folder} was resumed from a copy meanwhile. Fit again: the "
-                    "rounds that were left are then charged again."
+                    "remaining rounds are then charged again."
                 )
             self.note(())
         self.untouched = False
@@ -229,7 +236,7 @@ class Checkpoint:
     def account(
         self, plan: Sequence[Entry], elsewhere: Sequence[Entry], delta: float, ledger: Ledger
     ) -> tuple[float, tuple[str, ...]]:
-        """The ε of everything that this run has spent, with what was paid ``elsewhere``, and what to say about it."""
+        """The ε of everything that this run has spent, with what was paid ``elsewhere``, and remarks about it."""
         from discreet.privacy.accounting import spent
 
         if self._file is not None:  # a copy of this run may have been charged too
@@ -243,7 +250,7 @@ class Checkpoint:
         return spent((*elsewhere, *self.spent), delta).epsilon, tuple(reasons)
 
     def done(self) -> None:
-        """The run has ended, and nobody needs its private state: remove it, now or when `kept_until_safe` says so."""
+        """The run has ended and its private state is not needed: remove it now, or at the end of `kept_until_safe`."""
         waiting = _WAITING.get()
         if waiting is None:
             self.remove()
@@ -251,11 +258,11 @@ class Checkpoint:
             waiting.append(self)
 
     def remove(self) -> None:
-        """Everything that is ours. A result that was paid for is not lost because a folder cannot be removed."""
+        """Remove the folder. If that fails, warn only: a result that was paid for must not be lost for it."""
         with suppress(KeyError):
             os.close(_HELD.pop(self.folder.resolve()).descriptor)
         try:
-            (self.folder / RUN).unlink()  # first: what a kill leaves of the folder is then no checkpoint
+            (self.folder / RUN).unlink()  # first, so that a folder left by a killed process is no checkpoint
             for path in self.folder.iterdir():
                 path.unlink()
             self.folder.rmdir()
@@ -304,12 +311,12 @@ def open_checkpoint(
     file = None if model.ledger is None else model.ledger.file
     if file is not None and model.ledger is not None and model.ledger.budget is not None:
         raise InputError(
-            "a ledger with a budget of its own beside its file forgets what an interrupted run has spent. Use "
+            "a ledger with a budget of its own besides its file loses what an interrupted run has spent. Use "
             "Ledger(file=BudgetFile(...)) with a checkpoint."
         )
     if model.ledger is not None and file is None:
         raise InputError(
-            "a ledger in memory does not outlive an interrupted run, as a checkpoint does. Use "
+            "a ledger in memory is lost when a run is interrupted, so it cannot be used with a checkpoint. Use "
             "Ledger(file=BudgetFile(...)), or leave ledger out."
         )
     facts |= {**model._planned_parameters(), "seed": model.random_state, "budget": file and file.identity}
@@ -318,8 +325,8 @@ def open_checkpoint(
 
 
 def reopened(ledger: Ledger, checkpoint: Checkpoint) -> Ledger:
-    """The ledger of a run that goes on. Without a file: a new one that knows what was spent, and sets no limit, since
-    what is repeated comes on top of the plan."""
+    """The ledger of a resumed run. Without a file: a new one that holds what was spent, and sets no limit, since
+    repeated stages are charged in addition to the plan."""
     if ledger.file is not None:
         return ledger
     again = type(ledger)(unit=ledger.unit, relation=ledger.relation)

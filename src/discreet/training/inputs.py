@@ -1,4 +1,4 @@
-"""What private models ask of documents before they touch them: words that tell nothing, and one user for each."""
+"""Checks before a private fit reads documents: the word list reveals nothing, and each document has one user."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from discreet.privacy.ledger import Ledger
 
 PUBLIC_WORDS = "the word list is public"
 UNKNOWN_WORDS = "the word list is public (where it comes from is not known)"
-"""Conditions of a guarantee: that a list is public only its owner can know."""
+"""Conditions of a guarantee: only the owner of a list can know that it is public."""
 SAME_UNITS = "each {unit} of this fit was one {unit}, or none, when the words were selected"
-"""Condition where the words were selected on other documents, or for other users: sentences may have been the units."""
+"""Condition if the words were selected on other documents, or for other users: the units may have been sentences
+then."""
 _SECRET = os.urandom(32)
-"""Of this process. A pickled vectorizer may be published, so its digest must not tell the number of documents."""
+"""Secret of this process. A pickled vectorizer may be published: its digest must not reveal the number of documents."""
 
 
 NOTHING = VocabularyCost((), Ledger(), seeded=False)
-"""Of words that were not selected privately."""
+"""The cost of words that were not selected privately."""
 
 
 def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
-    """What the words have cost already. It is part of what a model trained on them costs."""
+    """The cost already paid for the words. It is part of the cost of a model trained on them."""
     cost = corpus.vocabulary.cost
     if cost is None:
         return NOTHING
@@ -42,13 +43,14 @@ def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
 
 
 def digest_of_units(n_documents: int, groups: IntArray | None) -> str:
-    """Tells whether two fits of one process have the same units: documents, or users as `check_groups` numbers them."""
+    """Equal for two fits of one process if they have the same units: documents, or users as `check_groups` numbers
+    them."""
     users = b"" if groups is None else groups.tobytes()
     return hashlib.blake2b(f"{n_documents} {groups is None} ".encode() + users, key=_SECRET).hexdigest()
 
 
 def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
-    """Refuse words that were read from the private text; what must be assumed of the others.
+    """Refuse words that were read from the private text. Returns what must be assumed about the others.
 
     ``groups`` are those of the fit; by default the corpus's own.
     """
@@ -63,8 +65,8 @@ def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
         if vocabulary.complete:
             instead += ', or restrict the corpus to a public list (Corpus.restrict(Vocabulary(words, "public")))'
         raise WouldLeak(
-            "the vocabulary was read from the private text, and a word that one person used gives that person away. "
-            f"Instead, {instead}."
+            "the vocabulary was read from the private text, and a word that only one person used would reveal that "
+            f"person. Instead, {instead}."
         )
     if vocabulary.origin == "public":
         return (PUBLIC_WORDS,)
@@ -93,7 +95,7 @@ def check_groups(given: Any, corpus: Corpus) -> IntArray | None:
 
 
 def checked_ids(given: Any, corpus: Corpus) -> AnyArray | None:
-    """The user of each document, or None. Messages tell no number of documents: logs may keep them."""
+    """The user of each document, or None. Messages must not contain the number of documents: logs may keep them."""
     ids = corpus.groups if given is None else user_ids(given)  # [id] a corpus has read its own in the same way
     if ids is not None and ids.shape != (corpus.n_documents,):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The training driver: sweeps in order, what was measured, who is told, and the progress bar."""
+"""The training driver: runs sweeps in order, collects measures, calls callbacks, and shows the progress bar."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ Measures = dict[str, float]
 
 @dataclass(frozen=True)
 class SweepInfo:
-    """What a callback is told after each sweep. For the curator's eyes: measures come from the training documents."""
+    """What a callback receives after each sweep. For the curator only: measures come from the training documents."""
 
     sweep: int
     """1 for the first."""
     n_sweeps: int
     seconds: float | None
-    """Since training began. None of a private model: how long a sweep takes depends on the documents."""
+    """Since training began. None for a private model: how long a sweep takes depends on the documents."""
     measures: Measures = field(default_factory=dict)
 
 
 Callback = Callable[[SweepInfo], object]
 """Called after each sweep; training ends early if it returns True, and a private model's guarantee then has `STOPPED`.
 
-One that has a method ``begin`` is given the run itself before the first sweep, private state and all. Only models that
-promise nothing take it (``TopicModel.shows_run``)."""
+A callback with a method ``begin`` receives the run itself, including private state, before the first sweep. Only models
+that promise nothing accept such a callback (``TopicModel.shows_run``)."""
 
 STOPPED = (
     "a callback ended training early, and looked at nothing but released numbers (not at the clock, nor at documents)"
 )
-"""The condition of a guarantee whose model was ended by a callback: when it did so is part of what is released."""
+"""The condition of a guarantee if a callback ended training: the number of sweeps is then part of what is released."""
 
 
 class Trained(NamedTuple):
-    """What a run of sweeps gives."""
+    """The result of a run of sweeps."""
 
     history: dict[str, list[float]]
     conditions: tuple[str, ...]
@@ -59,9 +59,9 @@ def run_sweeps(
 ) -> Trained:
     """Call ``sweep`` with each number and collect its measures.
 
-    ``timed``: whether callbacks are told the time; only where nothing is promised. ``converged`` is the model's own
-    rule for an early end, asked after each sweep. With ``pause``, Ctrl-C waits for the end of the sweep, calls it with
-    that sweep's number, and then raises `Paused`.
+    ``timed``: whether callbacks receive the time; only for models that promise nothing. ``converged`` is the model's
+    own rule for an early end, checked after each sweep. With ``pause``, Ctrl-C waits for the end of the sweep, calls it
+    with that sweep's number, and then raises `Paused`.
     """
     history: dict[str, list[float]] = {}
     callbacks = list(callbacks)
@@ -114,7 +114,7 @@ class Bar:
         def advance(measures: Measures) -> None:
             done = self._progress.tasks[task].completed + 1
             rate = done / max(time.perf_counter() - started, 1e-9)
-            self._progress.update(task, advance=1, rate=f"{rate:,.1f} a second")
+            self._progress.update(task, advance=1, rate=f"{rate:,.1f} per second")
 
         return advance
 

@@ -1,12 +1,12 @@
-"""Private fits without a ledger, and what their guarantees may then say.
+"""Private fits without a shared ledger, and what their guarantees may claim.
 
-A fit that is given no ledger pays from one of its own. Nobody adds up several such fits, so the guarantee of each names
-the condition under which it is the whole truth: that no other of them used the same documents. scikit-learn's model
+A fit without a ledger creates one for itself. Nothing adds up the cost of several such fits, so the guarantee of each
+states the condition under which it is complete: that no other such fit used the same documents. scikit-learn's model
 selection makes many fits on the same documents, and its best estimator must say so.
 
-The number of fits is that of one process, at the time of reading. A worker process of joblib, which scikit-learn uses
-for ``n_jobs``, cannot know of the fits in other workers: there a fit without a ledger is refused. Other child processes
-may fit, and the guarantee says that they do not know.
+The number of fits is counted within one process, up to the time when the guarantee is read. A worker process of joblib,
+which scikit-learn uses for ``n_jobs``, cannot know of the fits in other workers: there a fit without a ledger is
+refused. Other child processes may fit, and the guarantee says that other processes are not counted.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from discreet.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger, Reservation, new_run
 
 _RUNS: set[str] = set()
-"""Fits of this process that paid from a ledger of their own. Threads change it by single operations of the set."""
+"""Fits of this process that paid from their own ledger. Threads change it by single operations of the set."""
 
 _STARTED_IN = os.getpid()
-"""Another number later means a fork."""
+"""If the process id differs later, the process was forked."""
 
 _JOBLIB = ("joblib.parallel", "joblib._dask", "joblib.externals.loky")
 _ONE_OF = "only this one of "
@@ -36,7 +36,7 @@ _ALONE = "no fit in another process used these documents (it ran in a child proc
 
 
 class OwnLedger(Ledger):
-    """The ledger of one fit that was given none. ``run`` names the fit, also when it is resumed."""
+    """The ledger of one fit for which the user gave none. ``run`` names the fit, also when it is resumed."""
 
     def __init__(
         self, budget: Budget | None = None, *, unit: Unit | str | None = None, relation: Relation | str | None = None
@@ -62,7 +62,7 @@ class OwnLedger(Ledger):
             _RUNS.difference_update(part._runs)
 
     def conditions(self) -> tuple[str, ...]:
-        """What must be true of other fits, so that the cost of this one is all there is."""
+        """Conditions on other fits under which the cost of this fit is the total cost."""
         alone = (_ALONE,) if self._in_child else ()
         if others := self._n_others():
             return (
@@ -73,17 +73,18 @@ class OwnLedger(Ledger):
         return alone
 
     def _n_others(self) -> int:
-        """Of the process that made it, and, in another, as many as were known when it left."""
+        """The number of other fits in the process that made this ledger; in another process, the number when it was
+        pickled."""
         here = len(_RUNS - self._runs) if os.getpid() == self._made_in else 0
         return max(here, self._others or 0)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Another process has other fits: what is known here and now goes along."""
+        """Another process counts its own fits only, so the present number is pickled too."""
         return {**super().__getstate__(), "_others": self._n_others()}
 
 
 class GuaranteeOfFit:
-    """``guarantee_`` of a model: what its fit earned, under the conditions that other fits have added by now."""
+    """``guarantee_`` of a model: the result of its fit, with the conditions that other fits have added since."""
 
     def __set__(self, model: Any, guarantee: Guarantee) -> None:
         model.__dict__["guarantee_"] = guarantee
@@ -100,7 +101,7 @@ class GuaranteeOfFit:
 
 
 def refuse_in_a_search(model: Any) -> None:
-    """A worker of joblib fits on behalf of somebody who fits elsewhere too, most often of a search over parameters."""
+    """Refuse to fit in a worker of joblib, where other workers fit on the same documents, as in a parameter search."""
     if _is_joblib_worker():
         raise InputError(
             f"{type(model).__name__} has no ledger, and this is a worker process of joblib: nobody would add up what "
@@ -110,12 +111,12 @@ def refuse_in_a_search(model: Any) -> None:
 
 
 def _is_joblib_worker() -> bool:
-    """Whether joblib started this process, or called it, and whichever of its backends it uses."""
+    """Whether this code runs in a worker process of joblib, with any of its backends."""
     if multiprocessing.parent_process() is None:
         return False
     frame: FrameType | None = sys._getframe()
     outermost = ""
-    while frame is not None and frame.f_code.co_qualname != "BaseProcess._bootstrap":  # a fork has its parent's below
+    while frame is not None and frame.f_code.co_qualname != "BaseProcess._bootstrap":  # below: a fork's parent frames
         if str(frame.f_globals.get("__name__")).startswith(_JOBLIB):
             outermost = frame.f_code.co_qualname
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Ctrl-C between two steps, not within one: so that a run that has been paid for loses nothing."""
+"""Delays Ctrl-C until the current step has ended, so that a run that has been paid for loses nothing."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from types import FrameType
 
 
 class Paused(KeyboardInterrupt):
-    """Ctrl-C was pressed, and the run stopped where it can go on: nothing will be repeated or charged again."""
+    """Ctrl-C was pressed, and the run stopped where it can be resumed: nothing will be repeated or charged again."""
 
 
 _active: Callable[[], bool] | None = None
-"""Of the outermost `finishing`, which those within share. (In the main thread only.)"""
+"""Set by the outermost `finishing` and shared by nested ones. (In the main thread only.)"""
 
 
 @contextmanager
 def finishing(step: str, *, wanted: bool = True) -> Iterator[Callable[[], bool]]:
-    """Within, the first Ctrl-C lets the current ``step`` end; the function that this gives says whether there was one.
+    """Inside the block, the first Ctrl-C lets the current ``step`` end; the yielded function says whether there was
+    one.
 
-    A second Ctrl-C stops at once. Signals are heard in the main thread only, and where another handler than Python's
-    own is installed it stays: then, and if it is not ``wanted``, nothing changes.
+    A second Ctrl-C stops at once. Nothing changes if not ``wanted``, outside the main thread (which alone receives
+    signals), or if another handler than Python's own is installed.
     """
     global _active
     earlier, asked = signal.getsignal(signal.SIGINT), False

@@ -1,4 +1,4 @@
-"""Who pays for the rounds of a private fit, and when: always before their noise is drawn."""
+"""Charges a ledger for the rounds of a private fit, always before their noise is drawn."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from discreet.training.checkpoint import Checkpoint
 
 
 class Payment:
-    """The ledger is charged for the whole plan at once, or stage by stage where there is a checkpoint.
+    """The ledger is charged for the whole plan at once, or stage by stage if there is a checkpoint.
 
     ``rounds`` are the entries of ``n_rounds`` releases in order, or of one more: the last round is then paid together
-    with a release after it. ``draws`` are those of as many draws without noise, if rounds have them. ``preliminary`` is
-    released ahead of the first round. ``owed`` was released elsewhere and is charged here too. ``method`` names the
-    model in a budget file. Releases are drawn from ``reservation``, draws from ``draw_reservation``: they alternate,
-    and noise is numbered by releases alone.
+    with a release after it. ``draws`` are the entries of as many draws without noise, if rounds have them.
+    ``preliminary`` is released before the first round. ``owed`` was released elsewhere and is charged here too.
+    ``method`` names the model in a budget file. Releases are drawn from ``reservation``, draws from
+    ``draw_reservation``: they alternate, and noise is numbered by releases alone.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class Payment:
         ahead = (*owed, *first, *(self._entries(self._paid, n_rounds) if self._paid < n_rounds else ()))
         try:
             if ahead:
-                ledger.would_take(ahead)  # rather now than half-way
+                ledger.would_take(ahead)  # fail now rather than half-way
         except DiscreetError:
             if not checkpoint.spent:
                 checkpoint.remove()
             raise
-        if checkpoint.untouched:  # [unused] paid for before a stop that was asked for, and not drawn since
+        if checkpoint.untouched:  # [unused] paid for before a requested stop, and not drawn since
             checkpoint.begin_again()
             self._take(self.done, self._paid)
             return
@@ -71,17 +71,18 @@ class Payment:
             self._pay()
 
     def save(self, done: int, state: Callable[[], Mapping[str, Any]]) -> None:
-        """After round ``done``, when nothing is being drawn: a run that stops now repeats nothing. Without a
-        checkpoint there is nothing to save."""
+        """Save the state after round ``done``, when nothing is being drawn: a run that stops now repeats nothing.
+        Without a checkpoint, do nothing."""
         if self._checkpoint is not None:
             self._checkpoint.save({**state(), "round": done, "paid": self._paid})
 
     def pause(self, state: Callable[[], Mapping[str, Any]]) -> Callable[[int], None] | None:
-        """What to call with the number of the last round of a run that stops; None where nothing is kept."""
+        """A function to call with the number of the last round when a run stops; None without a checkpoint."""
         return None if self._checkpoint is None else lambda done: self.save(done, state)
 
     def settle(self) -> None:
-        """After the last round: one that ended early is charged for all, since whether it would was open."""
+        """After the last round: a run that ended early is charged for all rounds, since the early end was not
+        planned."""
         if self._paid < self._n_rounds:
             assert self._checkpoint is not None
             self._checkpoint.note(self._charge(self._paid, self._n_rounds))
@@ -90,7 +91,7 @@ class Payment:
     def _pay(self, preliminary: Sequence[Entry] = ()) -> None:
         assert self._checkpoint is not None
         last = min(self._paid + self._every, self._n_rounds)
-        if not preliminary and not self._entries(self._paid, last):  # a run that was lost after its last round
+        if not preliminary and not self._entries(self._paid, last):  # the run was interrupted after its last round
             return
         charged = self._charge(self._paid, last, preliminary)  # [stage] charged, then noted, and only then drawn
         self._checkpoint.note(charged)
@@ -105,7 +106,7 @@ class Payment:
         return entries
 
     def _take(self, done: int, last: int, preliminary: Sequence[Entry] = ()) -> None:
-        """What was charged may be drawn."""
+        """Allow what was charged to be drawn."""
         self.reservation.add(Reservation((*preliminary, *self._part(self._rounds, done, last))))
         self.draw_reservation.add(Reservation(self._part(self._draws, done, last)))
 
@@ -113,7 +114,8 @@ class Payment:
         return *self._part(self._rounds, done, last), *self._part(self._draws, done, last)
 
     def _part(self, entries: Sequence[Entry], done: int, last: int) -> tuple[Entry, ...]:
-        """What rounds ``done`` + 1 to ``last`` take of entries in order; the last of all takes the rest."""
+        """The part of ``entries``, in order, that rounds ``done`` + 1 to ``last`` use; the last round of all takes the
+        rest."""
         found, start = [], 0
         for entry in entries:
             end = entry.count if last == self._n_rounds else min(last - start, entry.count)

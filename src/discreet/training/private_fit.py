@@ -1,7 +1,7 @@
 """What every private fit has in common, in order: checks, ledger, key, checkpoint, payment, guarantee.
 
-Models differ in what they release. What protects which unit, against whom, and from which change of the documents is
-said once, when a `PrivateFit` is made.
+Models differ in what they release. Which unit is protected, against whom, and from which change of the documents is
+stated once, when a `PrivateFit` is created.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from discreet.training.payment import Payment
 class PrivateFit:
     """One fit of ``model`` that protects one ``unit`` whose data are added or removed, or replaced (``relation``).
 
-    ``observer`` is who the guarantee holds against. Without ``unit``, the unit is the user where there are ``groups``
-    (by default the corpus's own), and the document where there are none. ``selects_words``: the fit selects its words
-    itself, so that there are none to check.
+    ``observer`` says against whom the guarantee holds. Without ``unit``, the unit is the user if there are ``groups``
+    (by default the corpus's own), and the document if there are none. ``selects_words``: the fit selects its words
+    itself, so there is no word list to check.
     """
 
     def __init__(
@@ -63,17 +63,17 @@ class PrivateFit:
 
     @property
     def vocabulary_entries(self) -> tuple[Entry, ...]:
-        """What the words have cost: part of the same budget."""
+        """The cost of the words: part of the same budget."""
         return self._vocabulary.entries
 
     @property
     def saved(self) -> Mapping[str, AnyArray]:
-        """The state to go on from; nothing in a new run."""
+        """The state to resume from; empty in a new run."""
         return {} if self._checkpoint is None else self._checkpoint.state
 
     @property
     def setting(self) -> Setting:
-        """What is known of this fit without its documents."""
+        """What is known about this fit without its documents."""
         return Setting(
             epsilon=float(self._model.epsilon),
             n_units=getattr(self._model, "n_units", None),
@@ -82,7 +82,8 @@ class PrivateFit:
         )
 
     def resume(self, plan: Sequence[Entry], **facts: Any) -> None:
-        """Open the model's checkpoint, if it has one. A run that goes on has a fresh key, and knows what was spent."""
+        """Open the model's checkpoint, if it has one. A resumed run gets a fresh key and a ledger with what was
+        spent."""
         self._checkpoint = open_checkpoint(self._model, self._corpus, self.groups, plan, **facts)
         if self._checkpoint is not None and self._checkpoint.spent:
             self.key = self.key.renewed(len(self._checkpoint.charges))
@@ -93,7 +94,8 @@ class PrivateFit:
     def pay(
         self, n_rounds: int, rounds: Sequence[Entry], *, draws: Sequence[Entry] = (), preliminary: Sequence[Entry] = ()
     ) -> Payment:
-        """For everything, or with a checkpoint stage by stage. What the words cost is owed too, if paid elsewhere."""
+        """Pay for everything at once, or with a checkpoint stage by stage. Includes the cost of the words if it was
+        paid elsewhere."""
         return Payment(
             self.ledger,
             n_rounds,
@@ -107,7 +109,7 @@ class PrivateFit:
         )
 
     def reserve(self, plan: Sequence[Entry], *, run: str | None = None) -> Reservation:
-        """All at once, for a fit that cannot be resumed."""
+        """Charge everything at once, for a fit that cannot be resumed."""
         entries = (*plan, *self._vocabulary.owed(self.ledger))
         return self.ledger.reserve(entries, run=run or new_run(), method=type(self._model).__name__)
 
@@ -118,9 +120,9 @@ class PrivateFit:
         *conditions: str,
         remarks: Callable[[Sequence[Entry]], tuple[str, ...]] = lambda spent: (),
     ) -> None:
-        """Hand the ledger, this fit's part of it and the guarantee to the model; then the checkpoint may go.
+        """Set the ledger, this fit's part of it and the guarantee of the model; then remove the checkpoint.
 
-        ``remarks`` are what the guarantee says besides its conditions, of everything that was spent.
+        ``remarks`` computes, from everything that was spent, what the guarantee states besides its conditions.
         """
         conditions, spent = (*self._conditions, *conditions), (*self._vocabulary.entries, *plan)
         if self._checkpoint is not None:
@@ -142,7 +144,7 @@ class PrivateFit:
     def _guarantee(
         self, epsilon: float, conditions: tuple[str, ...], remarks: Callable[[], tuple[str, ...]]
     ) -> Guarantee:
-        """What was proved, if compiled code still passes its self-test. With a seed it is none."""
+        """What was proved, if compiled code still passes its self-test. A seeded fit has no guarantee."""
         self_test.check(self._model._self_tests)
         if self.key.seeded or self._vocabulary.seeded:
             return Guarantee.none(SEEDED, f"without the seed it would be epsilon={epsilon:.4g} for one {self.unit}")
@@ -157,7 +159,8 @@ class PrivateFit:
         )
 
     def _foresee(self, plan: Sequence[Entry]) -> None:
-        """Say before anything is charged what can be known then, unless the budget will refuse the fit anyway."""
+        """Warn before anything is charged if the topics are sure to be useless, unless the budget will refuse the fit
+        anyway."""
         with suppress(DiscreetError):
             self.ledger.would_take((*plan, *self._vocabulary.owed(self.ledger)))
             self._foreseen = foreseen(self._corpus.n_words, int(self._model.n_topics), self.setting)
@@ -166,13 +169,13 @@ class PrivateFit:
 
 
 def open_ledger(model: Any, unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Ledger:
-    """The ledger given, which must count the same thing, or one for this fit alone.
+    """The model's ledger, which must have the same unit and relation, or a new one for this fit alone.
 
-    Every private fit passes here first: compiled code that fails its self-test is never charged for.
+    Every private fit calls this first, so nothing is charged if compiled code fails its self-test.
     """
     self_test.check(model._self_tests)
     if model.ledger is None:
-        # without an epsilon the noise is given instead, and a ledger of its own sets no limit
+        # without an epsilon the noise is given instead, and the fit's own ledger sets no limit
         budget = None if model.epsilon is None else Budget(float(model.epsilon), float(model.delta))
         if model.random_state is not None:  # it promises nothing, so there is nothing to add up
             return Ledger(budget, unit=unit, relation=relation)
@@ -189,12 +192,13 @@ def open_ledger(model: Any, unit: Unit, relation: Relation = Relation.ADD_REMOVE
 
 
 def units_in_words(n_units: float, *, public: bool) -> str:
-    """For warnings, which are read beside the guarantee: a number that holds noise is called one."""
+    """The number of units as text for warnings, which says whether the number is noisy."""
     return counted(n_units, "unit") if public else f"about {counted(n_units, 'unit')} (a noisy count)"
 
 
 def warn_of_delta(delta: float, n_units: float, units: str, stacklevel: int) -> None:
-    """A sentence where the promise holds but says little; ``units`` in words, ``stacklevel`` as the caller's own."""
+    """Warn if delta is so large that the guarantee means little. ``units``: their number as text; ``stacklevel``: from
+    the caller."""
     if delta * n_units >= 1:
         warnings.warn(
             f"delta={delta:g} is not below one over the number of units, with {units}: it would permit publishing one "

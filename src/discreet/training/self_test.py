@@ -1,9 +1,9 @@
-"""Known answers that compiled code must give before a fit may call itself *proven*: clips, noise, coins and draws.
+"""Known answers that compiled code must give before a guarantee may be called *proven*: clips, noise, coins and draws.
 
-A proof speaks of the source, and what runs is machine code, perhaps from a cache that was written long ago. So every
-private model names the tests of the kernels that it uses. They run through the same engines as its fit, on a few
-tokens, once per process, before anything is charged. Right answers are worked out by hand where that is possible, in
-the comments; those of noise were checked against the laws in ``tests/statistical/test_noise.py``.
+A proof is about the source, but what runs is machine code, perhaps from an old cache. So every private model lists the
+tests of the kernels that it uses. They run through the same engines as its fit, on a few tokens, once per process,
+before anything is charged. Where possible the right answers are derived by hand in comments; those for noise were
+checked against their laws in ``tests/statistical/test_noise.py``.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def laplace_noise() -> Iterator[Answer]:
 # --- contributions to rounds -----------------------------------------------------------------------------------------
 
 CLIP, STEPS = 50.5, 10.5
-"""In steps of the grid, and steps per token. Products lie far from whole numbers, so that no rounding matters."""
+"""The clip in steps of the grid, and the steps per token. Products are far from whole numbers, so rounding errors do
+not matter."""
 
 
 def _opened(open_engine: Callable[..., Any]) -> Any:
@@ -111,8 +112,8 @@ WEIGHTS = np.array([STEPS, STEPS, STEPS, np.nan])
 
 
 def _contributions(what: str, open_engine: Callable[..., Any], method: str, **weights: Any) -> Iterator[Answer]:
-    """The second topic has no weight, so the first gets every token. What is longer than the clip is shrunk to it: the
-    third user's words are as 3 to 4, which makes 30.3 and 40.4, and cells are cut to whole numbers."""
+    """The second topic has weight 0, so the first gets every token. A contribution longer than the clip is shrunk to
+    it: the third user's words are as 3 to 4, which makes 30.3 and 40.4, and cells are cut to whole numbers."""
     engine = _opened(open_engine)
     one = STEPS / 2 if "background" in weights else STEPS  # of the user with one token
     right = ([50, 0, 0, 0], [0, int(one), 0, 0], [30, 0, 40, 0], [0, 0, 0, 0])
@@ -123,19 +124,19 @@ def _contributions(what: str, open_engine: Callable[..., Any], method: str, **we
 
 
 def residuals() -> Iterator[Answer]:
-    """Of PrivateLDA: half of the expected counts is background."""
+    """PrivateLDA: half of the expected counts is background."""
     tables = {"cell_weights": _table(WEIGHTS), "background": _table(0.5)}
     yield from _contributions("contributions after sweeps", open_units, "residuals", **tables)
 
 
 def variational_residuals() -> Iterator[Answer]:
-    """The same of VariationalLDA."""
+    """The same for VariationalLDA."""
     tables = {"cell_weights": _table(WEIGHTS), "background": _table(0.5)}
     yield from _contributions("variational contributions", open_variational_units, "residuals", **tables)
 
 
 def topic_counts() -> Iterator[Answer]:
-    """Of SubsampledLDA."""
+    """SubsampledLDA."""
     yield from _contributions("topic counts", open_kept_units, "contributions", word_weights=WEIGHTS)
 
 
@@ -145,7 +146,7 @@ def word_counts() -> Iterator[Answer]:
 
 
 def coins() -> Iterator[Answer]:
-    """Which units take part in a round, from the bits of their own."""
+    """Which units take part in a round, from their own bits."""
     yield Answer("coins", KEY.bits(Purpose.INCLUSION, 1, 0, 4), [3504437298, 356759150, 3405849588, 674136415])
 
 

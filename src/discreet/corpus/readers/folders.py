@@ -1,4 +1,4 @@
-"""Plain text: a folder of files, one document each, or one file, a document per line."""
+"""Plain text: a folder with one document per file, or one file with one document per line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus.builder import AnyTokenizer, CorpusBuilder
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.lines import PathLike, decoded, existing, first_line, shown, tell_read, text_lines
+from discreet.corpus.lines import PathLike, decoded, existing, first_line, report_read, shown, text_lines
 
 
 def read_folder(
@@ -20,7 +20,7 @@ def read_folder(
 ) -> Corpus:
     """Read a folder of UTF-8 text files, one document each, in the order of their names.
 
-    Where files lie in sub-folders, the name of the first sub-folder is the document's label ('' for files at the top).
+    If files are in sub-folders, the name of the first sub-folder is the document's label ('' for files at the top).
     """
     folder = existing(path)
     if not folder.is_dir():
@@ -46,7 +46,7 @@ def read_folder(
                 f"{shown(folder / file)} cannot be read: {first_line(error)}. Check its permissions."
             ) from None
         done += len(raw)
-        tell_read(done, total)
+        report_read(done, total)
         text = decoded(raw.removeprefix(b"\xef\xbb\xbf"), folder / file)
         builder.add(text, label=(file.parts[0] if len(file.parts) > 1 else "") if labelled else None)
     return builder.build()

@@ -32,7 +32,7 @@ from discreet._errors import DataNotFound, InputError, counted
 from discreet._types import AnyArray
 from discreet.corpus.codebook import Codebook, Grid, Patches
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.lines import PathLike, existing, shown, tell_read
+from discreet.corpus.lines import PathLike, existing, report_read, shown
 
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 
@@ -146,7 +146,7 @@ def described(pictures: Sequence[Picture], grid: Grid | None = None) -> Patches:
         try:
             for one, found in zip(pictures, pool.map(partial(_described, sift, grid), pictures), strict=True):
                 done += one.size
-                tell_read(done, total)
+                report_read(done, total)
                 if found is None:
                     lost.append(one.name)
                     continue

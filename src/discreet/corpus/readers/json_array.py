@@ -16,7 +16,8 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def array_items(path: Path) -> Iterator[tuple[int, Any]]:
-    """Each item with its number, from 1. Objects, strings and arrays show where they end: pieces may end anywhere."""
+    """Each item with its number, from 1. Objects, strings and arrays show where they end, so the pieces of the file may
+    end anywhere."""
     decode = json.JSONDecoder().raw_decode
     text, number, state = "", 0, "start"
     for piece in chain(text_blocks(path), [None]):

@@ -1,4 +1,4 @@
-"""Document-term counts from matrix files, and the words to keep of counts."""
+"""Document-term counts from matrix files, and the choice of the words to keep."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def read_matrix(
 ) -> Corpus:
     """Read document-term counts: .npz of scipy.sparse, .npy, or MatrixMarket .mtx (also .mtx.gz).
 
-    ``vocab`` names the columns (a file with one name a line, or a list). A matrix does not say where its columns come
-    from, so their ``origin`` is ``unknown`` unless you say it, here or with ``vocab=Vocabulary(words, "public")``.
+    ``vocab`` names the columns (a file with one name per line, or a list). A matrix does not say where its columns come
+    from, so their ``origin`` is ``unknown`` unless you state it, here or with ``vocab=Vocabulary(words, "public")``.
     ``max_tokens`` as in ``Corpus.from_counts``.
     """
     source = existing(path)
@@ -66,7 +66,7 @@ def _load_matrix(source: Path, suffix: str) -> Any:
 
 
 def keep_words(corpus: Corpus, vocabulary: PathLike | Iterable[str] | None, max_words: int | None) -> Corpus:
-    """A counted corpus with a public vocabulary, or with its most frequent words, or as it is."""
+    """A counted corpus with a public vocabulary, or with its most frequent words, or unchanged."""
     chosen = given_vocabulary(vocabulary, max_words)
     if chosen is not None:
         return corpus.restrict(chosen)

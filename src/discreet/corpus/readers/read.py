@@ -35,9 +35,9 @@ def read(path: PathLike, **options: Any) -> Corpus:
     ``"-"``, standard input                   ``read_table`` if it is JSON or columns are named, else ``read_lines``
     ========================================  =====================================================================
 
-    ``options`` are those of the reader. Counts, from UCI files or matrices, also take ``vocabulary`` (a public list
-    or file: other words are dropped and the corpus says ``public``) or ``max_words`` (the most frequent; the corpus
-    says ``text``).
+    ``options`` are those of the reader. Counts, from UCI files or matrices, also take ``vocabulary`` (a public list or
+    file: other words are dropped, and the origin is ``public``) or ``max_words`` (the most frequent; the origin is
+    ``text``).
     """
     try:
         source = existing(path)

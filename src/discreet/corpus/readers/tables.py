@@ -1,4 +1,4 @@
-"""Tables of documents, one a row: JSON (lines or one array), CSV, TSV, Parquet. Rows stream; only tokens stay."""
+"""Tables of documents, one per row: JSON (lines or one array), CSV, TSV, Parquet. Rows stream; only tokens are kept."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from discreet.corpus.lines import (
     first_line,
     head,
     inner_suffix,
+    report_read,
     shown,
-    tell_read,
     text_lines,
 )
 from discreet.corpus.readers.json_array import array_items
@@ -107,7 +107,8 @@ def table(path: PathLike) -> Path:
 
 
 def form_of(path: Path) -> str:
-    """The suffix that says how to read a table, or ``ARRAY``; what standard input holds shows in how it starts."""
+    """The suffix that says how to read a table, or ``ARRAY``; the form of standard input is recognised by its first
+    characters."""
     suffix = inner_suffix(path)
     if path == STDIN or suffix == ".json":
         start = head(path)
@@ -213,7 +214,7 @@ def _delimited_rows(path: Path, columns: Sequence[str], delimiter: str) -> Itera
             yield reader.line_num, [fields[i] for i in wanted]
     except csv.Error as error:
         raise InputError(
-            f"{shown(path)}: line {reader.line_num:,} breaks the rules of CSV: {first_line(error)}. "
+            f"{shown(path)}: line {reader.line_num:,} is not valid CSV: {first_line(error)}. "
             "Put quotes around text and double the quotes within it."
         ) from None
     finally:
@@ -221,9 +222,9 @@ def _delimited_rows(path: Path, columns: Sequence[str], delimiter: str) -> Itera
 
 
 def _delimiter(header: str, columns: Sequence[str], usual: str) -> str:
-    """The usual one, or the one that shows the columns asked for: spreadsheets of many countries write semicolons."""
+    """The usual one, or the one that gives the columns asked for: spreadsheets in many countries write semicolons."""
     for delimiter in (usual, *_OTHER_DELIMITERS):
-        with suppress(csv.Error):  # what is wrong with the header is told by whoever reads it
+        with suppress(csv.Error):  # the function that reads the header reports what is wrong with it
             names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
             if all(column in names for column in columns):
                 return delimiter
@@ -245,7 +246,7 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
         short = [i for i in place if present[needed[i]] == pl.Float32]
         size, n_rows = path.stat().st_size, frame.select(pl.len()).collect().item()
         for start in range(0, n_rows, _BATCH):
-            tell_read(size * start // n_rows, size)
+            report_read(size * start // n_rows, size)
             for number, row in enumerate(frame.slice(start, _BATCH).collect().iter_rows(), start + 1):
                 values = [row[i] for i in place]
                 yield number, values if not short else [_float32(row[i]) if i in short else row[i] for i in place]
@@ -254,7 +255,7 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
 
 
 def _float32(value: Any) -> Any:
-    """With its precision, which a Python float would hide: user ids merge beyond 2^24."""
+    """The value in its own precision, which a Python float would hide: user ids merge beyond 2^24."""
     import numpy as np
 
     return None if value is None else np.float32(value)

@@ -1,4 +1,4 @@
-"""UCI bags of words: three lines (documents, words, entries), then ``document word count`` a line, ids from 1."""
+"""UCI bags of words: three lines (documents, words, entries), then one ``document word count`` per line, ids from 1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.corpus.lines import PathLike, existing, line_blocks, shown, text_l
 from discreet.corpus.vocabulary import Origin, Vocabulary
 
 _LIMIT = 2**31 - 1
-_NEXT = "Each line after the header is 'document word count', with ids from 1."
+_FORM = "Each line after the header is 'document word count', with ids from 1."
 
 
 def read_uci(
@@ -24,7 +24,7 @@ def read_uci(
 ) -> Corpus:
     """Read ``docword.*.txt``, plain, .gz or .bz2, with its vocabulary file (by default the ``vocab`` file beside it).
 
-    The file does not say where its words come from, so their ``origin`` is ``unknown`` unless you know better.
+    The file does not say where its words come from, so their ``origin`` is ``unknown`` unless you state it.
     ``max_tokens`` as in ``Corpus.from_counts``.
     """
     path = existing(docword)
@@ -81,7 +81,7 @@ def _header(path: Path, body: Iterator[tuple[int, bytes]]) -> tuple[int, int, in
     """The three numbers, and what follows them in the first block with the number of its first line."""
     _, block = next(body, (1, b""))
     if not block.strip():
-        raise InputError(f"{shown(path)} is empty. A bag of words starts with three numbers, one a line.")
+        raise InputError(f"{shown(path)} is empty. A bag of words starts with three numbers, one per line.")
     lines = block.removeprefix(b"\xef\xbb\xbf").split(b"\n", 3)
     numbers = []
     for n, what in enumerate(("documents", "words", "entries")):
@@ -101,12 +101,13 @@ def _header(path: Path, body: Iterator[tuple[int, bytes]]) -> tuple[int, int, in
 
 
 def _triples(block: bytes, path: Path, first: int) -> IntArray:
-    """All numbers of a block. The plain form is parsed in one go; anything else line by line, to name what is wrong."""
+    """All numbers of a block. The usual form is parsed in one call; anything else line by line, to name what is
+    wrong."""
     plain = block.replace(b"\r\n", b"\n").rstrip() + b"\n"
     between = plain.translate(None, b"0123456789")
     if between == b"  \n" * (len(between) // 3):  # nothing but digits, two blanks on each line
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy warns of a number that it cannot read; the size tells as much
+            warnings.simplefilter("ignore")  # numpy warns of a number that it cannot read; the size shows it too
             flat = np.fromstring(plain, dtype=np.int64, sep=" ")
         if flat.size == len(between):  # no field is empty, so each of these bytes ends a number
             return flat.reshape(-1, 3)
@@ -120,13 +121,13 @@ def _triples(block: bytes, path: Path, first: int) -> IntArray:
         except ValueError:
             row = []
         if len(row) != 3:
-            raise InputError(f"{shown(path)}: line {n:,} must hold three whole numbers; found {_text(line)}. {_NEXT}")
+            raise InputError(f"{shown(path)}: line {n:,} must hold three whole numbers; found {_text(line)}. {_FORM}")
         rows.append([min(max(number, -_LIMIT - 1), _LIMIT + 1) for number in row])
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 def _checked(triples: IntArray, path: Path, block: bytes, first: int, n_documents: int, n_words: int) -> Int32Array:
-    """The same triples, four bytes a number, if ids and counts are in range."""
+    """The same triples, four bytes per number, if ids and counts are in range."""
     limits = (("document id", n_documents), ("word id", n_words), ("count", _LIMIT))
     bad = (triples < 1) | (triples > [limit for _, limit in limits])
     if bad.any():
@@ -136,7 +137,7 @@ def _checked(triples: IntArray, path: Path, block: bytes, first: int, n_document
         what, limit = limits[column]
         raise InputError(
             f"{shown(path)}: line {number:,}: the {what} must be 1 to {limit:,}; found {_text(line.split()[column])}. "
-            f"{_NEXT}"
+            f"{_FORM}"
         )
     return triples.astype(np.int32)
 

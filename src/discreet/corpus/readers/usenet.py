@@ -1,4 +1,4 @@
-"""Posts to Usenet: who wrote them, and what they wrote themselves.
+"""Usenet posts: the sender of each, and the sender's own words.
 
 Headers, quoted posts and signatures name people and groups. A classifier learns from them what it should learn from
 the text, and a quoted post is one person's words in another person's document, which would blur user-level privacy.
@@ -15,7 +15,7 @@ _OPENERS = ("in article", "in message", "in <", "quoting ", "quoted from")
 _VERBS = ("writes", "wrote", "says", "said", "asks", "responds", "write")
 _RULE = re.compile(r"\s*(?:[-_=*~#+]\s?){2,}\s*$")
 
-_SIGNATURE = 12  # lines: a rule further from the end than this divides a text, it does not sign it
+_SIGNATURE = 12  # lines: a rule further from the end than this divides the text; no signature follows it
 
 
 def sender(post: str) -> str:
@@ -41,7 +41,7 @@ def _head_and_body(post: str) -> tuple[str, str]:
 
 
 def _is_attribution(line: str) -> bool:
-    """``In article <id@host> name@host (Name) writes:`` and its many cousins."""
+    """``In article <id@host> name@host (Name) writes:`` and similar lines."""
     bare = line.strip().lower()
     if bare.startswith(_OPENERS):
         return True

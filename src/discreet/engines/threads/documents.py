@@ -1,4 +1,4 @@
-"""Independent work on many documents, shared out to threads in pieces that do not depend on their number."""
+"""Independent work on many documents, divided among threads in pieces that do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ TOLERANCE = 1e-6
 """EM for a document's mixture stops when Σ_k |Δθ_k| falls below this,"""
 
 MAX_STEPS = 500
-"""or here at the latest."""
+"""or after this many steps."""
 
 PARTICLES = 32
-"""Of the estimate of a document's evidence."""
+"""Particles of the estimate of a document's evidence."""
 
 MOST_EVIDENCE_STEPS = 1 << 14
-"""Tokens after which it reads the same random numbers again."""
+"""Tokens after which this estimate reads the same random numbers again."""
 
 
 def each_piece(n_documents: int, work: Callable[[int, int], None], n_threads: int | None) -> None:
@@ -62,7 +62,7 @@ def evidences(
     n_particles: int = PARTICLES,
     n_threads: int | None = None,
 ) -> FloatArray:
-    """log p(words | collection) of each document under each collection, its mixture being integrated out.
+    """log p(words | collection) of each document under each collection, with its mixture integrated out.
 
     ``topics`` is topic × (collection · n_words + word). Estimated from left to right (``kernels/measures/evidence.py``)
     with random numbers that are the same on every run.

@@ -1,7 +1,7 @@
 """Rounds whose units keep the topics of their tokens from round to round, as SUB-LDA does.
 
-Its paper samples who takes part by the topics that tokens have (Eq. 10), so they must be there between rounds. They are
-private state: a checkpoint has to hold them, and a unit needs two bytes more for each token.
+Its paper chooses the units of a round by the topics of their tokens (Eq. 10), so these must be kept between rounds.
+They are private state: a checkpoint has to hold them, and a unit needs two bytes more for each token.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ThreadKeptUnits(ThreadUnits):
 
     def __init__(self, *data: Any, **options: Any) -> None:
         super().__init__(*data, **options)
-        self.topics: UInt16Array = np.zeros(self.words.size, np.uint16)  # uniform: they read no word
+        self.topics: UInt16Array = np.zeros(self.words.size, np.uint16)  # uniform: independent of the words
         numbers, n_documents = np.arange(len(self._lengths), dtype=np.uint32), len(self._lengths)
         documents = (self.offsets, numbers, self.topics, 0, n_documents, self.n_topics)
         purpose, stream = np.uint32(Purpose.FIRST_TOPICS), np.uint32(0)
@@ -42,7 +42,7 @@ class ThreadKeptUnits(ThreadUnits):
         self.words, self.topics = saved["slot_words"], saved["slot_topics"]
 
     def shares(self, cells: BoolArray) -> FloatArray:
-        marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # running, so each unit sees its own
+        marked = np.concatenate([[0], np.cumsum(cells[self.words, self.topics])])  # running sums, for differences
         ends = self.offsets[self.first_document]
         return np.asarray(np.diff(marked[ends]) / np.maximum(np.diff(ends), 1))
 

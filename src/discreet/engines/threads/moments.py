@@ -1,4 +1,5 @@
-"""Sums of word moments over documents: exact ones for plain models, clipped ones in whole numbers for private models.
+"""Sums of word moments over documents: exact ones for models without privacy, clipped ones in whole numbers for private
+models.
 
 The contract is ``MomentEngine`` in ``engines/interface.py``.
 """
@@ -33,14 +34,15 @@ from discreet.kernels.sweeps.shuffle import shuffle_documents
 _A = TypeVar("_A", bound=AnyArray)
 
 PIECES = 16
-"""Of a sum of floats, whatever the number of threads."""
+"""Pieces of a sum of floats, for any number of threads."""
 
 ACCUMULATORS = 4
-"""The most threads that each keep a whole table of pairs."""
+"""The largest number of threads that each keep a whole table of pairs."""
 
 
 class ThreadMoments:
-    """Counts of each document, grouped by unit. ``groups`` holds a user for each document; None: each is its own."""
+    """Counts of each document, grouped by unit. ``groups`` holds the user of each document; None: each document is a
+    unit."""
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class ThreadMoments:
         self.lengths = np.where(long_enough, corpus.lengths, 0)
 
     def _capped(self, corpus: Corpus, max_tokens: int, key: Key) -> Corpus:
-        """Of each unit the first ``max_tokens`` tokens, in a random order within its documents."""
+        """The first ``max_tokens`` tokens of each unit, in a random order within its documents."""
         if not (np.diff(corpus.offsets[self.units]) > max_tokens).any():
             return corpus
         words = corpus.words.copy()
@@ -204,7 +206,7 @@ class ThreadMoments:
 
 
 def _added(parts: tuple[_A, ...]) -> _A:
-    """In this order, into the first."""
+    """The sum of the parts in this order, added into the first."""
     for part in parts[1:]:
         parts[0][...] += part
     return parts[0]

@@ -1,7 +1,7 @@
-"""Sums of units' contributions: whole numbers in 32 bits, emptied into 64 before they could overflow.
+"""Sums of units' contributions: 32-bit whole numbers, moved into 64-bit sums before they could overflow.
 
-Half the memory of 64 bits, so that beside the tables of a round they stay in a core's own cache: adding a contribution
-to its cells is a large part of what a private round costs beyond its sweeps.
+They need half the memory of 64 bits, so that they stay in a core's own cache together with the tables of a round:
+besides its sweeps, a private round spends much of its time on adding contributions to cells.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from discreet._types import IntArray, UInt32Array
 from discreet.kernels.sweeps.slots import aligned
 
 LIMIT = 2**31
-"""Where 32 bits with a sign end."""
+"""Beyond the range of signed 32-bit numbers."""
 
 
 class Sums:
-    """The contributions that one thread has added up, in units of which none has a cell beyond ``clip``."""
+    """The sum of contributions of one thread. No unit has a cell beyond ``clip``."""
 
     def __init__(self, n_cells: int, clip: float) -> None:
         self.total: IntArray = np.zeros(n_cells, np.int64)

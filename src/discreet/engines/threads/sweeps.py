@@ -26,14 +26,14 @@ SPARSE_FROM = 512
 (``benchmarks/dense_or_sparse.py``)."""
 
 BLOCKS = 32
-"""Of documents, of about as many tokens each."""
+"""Blocks of documents; all have about the same number of tokens."""
 
 LOCAL = 1 << 20
-"""Cells up to which each thread draws from weights of its own. They were written by all threads a moment ago, and to
-fetch them one by one from another core's cache takes longer than to copy them (``benchmarks/threads.py``)."""
+"""Cells up to which each thread draws from its own copy of the weights. All threads have just written them, and
+fetching them one by one from another core's cache takes longer than copying them (``benchmarks/threads.py``)."""
 
 _SMALL = 1 << 18
-"""Cells below which a second thread does not pay for starting it."""
+"""With fewer cells, a second thread costs more than it saves."""
 
 
 class ThreadSweeps:
@@ -57,7 +57,7 @@ class ThreadSweeps:
         self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus)])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus)
-        self._numbers = np.arange(self.n_documents, dtype=np.uint32)  # draws go by the place of a document
+        self._numbers = np.arange(self.n_documents, dtype=np.uint32)  # the place of a document determines its draws
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
         self.sparse = self._width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
         self._weights: Float32Array | None = None  # flat, word × width
@@ -66,7 +66,8 @@ class ThreadSweeps:
         self.use_threads(n_threads)
 
     def _in_slots(self, corpus: Corpus) -> Int32Array:
-        """The tokens of each document in a secret order: a count matrix has them in word order, which tells words."""
+        """The tokens of each document in a secret order: a count matrix has them in word order, which would reveal
+        words."""
         words: Int32Array = np.empty(self.n_tokens, np.int32)
         gather_documents(corpus.words, corpus.offsets, _order(corpus), words)
         shuffle_documents(words, self.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
@@ -78,7 +79,7 @@ class ThreadSweeps:
         return same_shape and np.array_equal(self._in_slots(corpus), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
-        """Share the documents out, by tokens, to this many threads."""
+        """Divide the documents among this many threads, by tokens."""
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
         ends = np.cumsum([0] + [len(range(block, self.n_documents, BLOCKS)) for block in range(BLOCKS)])
@@ -196,7 +197,7 @@ class ThreadSweeps:
         self._workers.share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
 
     def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
-        """In eight fixed shares: threads do not change the sum."""
+        """In eight fixed shares, so that the number of threads does not change the sum."""
         cuts = np.searchsorted(self.offsets, np.linspace(0, self.n_tokens, 9))
         numerators = np.zeros((8, self.n_topics))
         denominators = np.zeros(8)
@@ -227,9 +228,9 @@ class ThreadSweeps:
 
 
 def _order(corpus: Corpus) -> IntArray:
-    """Documents in blocks, in each block the longest first: an order that reads lengths and no word.
+    """Documents in blocks, in each block the longest first: an order that depends on lengths, not on words.
 
-    A piece of work is a row of blocks. It ends with short documents, so that few slots wait for the last ones.
+    A piece of work is a sequence of blocks. It ends with short documents, so that few slots are idle at its end.
     """
     longest_first = np.argsort(-corpus.lengths, kind="stable")
     return np.concatenate([longest_first[block::BLOCKS] for block in range(BLOCKS)])

@@ -1,7 +1,7 @@
 """Rounds in which some units take part: local sweeps on their own tokens, then one clipped contribution each.
 
-The contract is ``UnitEngine`` in ``engines/interface.py``. Nothing is kept from round to round but the tokens: a unit
-that takes part draws a topic for each token from the tables of the round, and sweeps from there. A unit's data leaves
+The contract is ``UnitEngine`` in ``engines/interface.py``. Only the tokens are kept from round to round: a unit
+that takes part draws a topic for each token from the tables of the round, and sweeps from there. A unit's data leave
 this engine only in its own contribution to the sum that a round returns.
 """
 
@@ -29,7 +29,7 @@ from discreet.kernels.sweeps.slots import aligned
 from discreet.kernels.sweeps.starts import running_sums, topics_by_word
 
 MOST_CELLS = 2**31
-"""Words × topics. Kernels keep the place of a cell in 32 bits."""
+"""The largest words × topics. Kernels store the place of a cell in 32 bits."""
 
 
 def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
@@ -59,7 +59,7 @@ class ThreadUnits:
         if self.n_words * self._width > MOST_CELLS:
             raise InputError(
                 f"{self.n_words:,} words and {n_topics:,} topics are more than 2^31 cells, and each of them would get "
-                "noise. Take fewer words or fewer topics."
+                "noise. Use fewer words or fewer topics."
             )
         self.key = key
         units = unit_numbers(groups, corpus.n_documents)
@@ -155,7 +155,7 @@ class ThreadUnits:
         begin: Callable[[int, int, int], None],
         contribute: Callable[[int, int], None],
     ) -> None:
-        """Copy, begin, sweep, contribute, piece by piece: units do not see each other, so no step waits for others.
+        """Copy, begin, sweep and contribute, piece by piece: units are independent, so no piece waits for another.
 
         ``begin(thread, first, last)`` gives the tokens of some documents of the batch their first topics.
         """
@@ -174,7 +174,8 @@ class ThreadUnits:
         self._workers.share(work, len(batch.cuts) - 1)
 
     def _batch(self, included: BoolArray) -> Batch:
-        """Room for the documents of the included units, one after another, and pieces of whole units by tokens."""
+        """Memory for the documents of the included units, one after another, and pieces of whole units with similar
+        numbers of tokens."""
         if len(self.first_document) == len(self.offsets):  # one document per unit
             chosen = np.flatnonzero(included)
             first_document = np.arange(len(chosen) + 1)
@@ -202,10 +203,10 @@ class ThreadUnits:
 
 @dataclass(frozen=True)
 class Batch:
-    """The documents of one round's units, copied together: sweeps want them in one piece of memory."""
+    """The documents of one round's units, copied together: sweeps need them in contiguous memory."""
 
     numbers: UInt32Array
-    """The number of each document in the engine: its draws go by it."""
+    """The number of each document in the engine, which determines its draws."""
     starts: IntArray
     """Where each document lies in the engine."""
     offsets: IntArray

@@ -1,7 +1,7 @@
 """Rounds whose units infer their topics by variational steps instead of sweeps.
 
-The units, their tokens, their coins and the way of their contributions are those of
-:class:`~discreet.engines.threads.units.ThreadUnits`; the local step alone is another, and draws nothing.
+The units, their tokens, their coins and the sums of their contributions are those of
+:class:`~discreet.engines.threads.units.ThreadUnits`; only the local step differs, and draws nothing.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class ThreadVariationalUnits(ThreadUnits):
         return np.asarray(np.diff(self.offsets[first_document])[chosen])
 
     def _places(self, chosen: IntArray, first_document: IntArray, dtype: type) -> list[tuple[AnyArray, AnyArray]]:
-        """Working memory of each thread, for the largest of those chosen."""
+        """Working memory of each thread, for the largest of the chosen units."""
         longest = int(self._sizes(chosen, first_document).max(initial=0))
         n_places = min(longest, self.n_words)
         return [variational_scratch(self.n_words, self._width, n_places, dtype) for _ in range(self.n_threads)]
 
     def _share(self, chosen: IntArray, first_document: IntArray, work: Callable[[int, int, int], None]) -> None:
-        """Cut those chosen into pieces of about as many tokens as a thread's share."""
+        """Cut the chosen units into pieces by their tokens, as `shares` says."""
         ends = np.cumsum(self._sizes(chosen, first_document))
         total = ends[-1] if len(ends) else 0
         cuts = np.searchsorted(ends, shares(self.n_threads) * total, side="left")

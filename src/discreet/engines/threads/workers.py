@@ -1,4 +1,4 @@
-"""Threads that share pieces of work. The caller is one of them: each sleeping thread that is woken costs time."""
+"""Threads that share pieces of work. The caller is one of them: waking a sleeping thread costs time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ def count_threads(n_threads: int | None) -> int:
 
 
 ROUNDS = 3
-"""Rounds of pieces: half of the work, then a quarter, then the rest. A piece costs its start and idle slots at its
-end, so few; the last are small, so that a core that others slow down does not keep the other waiting for long."""
+"""Rounds of pieces: half of the work, then a quarter, then the rest. There are few pieces, since each costs its start
+and idle slots at its end. The last ones are small, so that other threads do not wait long for a core that other
+programs slow down."""
 
 
 def shares(n_threads: int) -> FloatArray:
-    """Where to cut work, as shares of all of it, into pieces for so many threads."""
+    """Where to cut work into pieces for ``n_threads`` threads, as shares of all work."""
     if n_threads == 1:
         return np.array([0.0, 1.0])
     sizes = 0.5 ** np.minimum(np.arange(1, ROUNDS + 1), ROUNDS - 1)
@@ -36,7 +37,8 @@ def shares(n_threads: int) -> FloatArray:
 
 
 class Workers:
-    """``n_threads`` threads, the caller's own included. Work runs side by side only where it leaves Python's lock."""
+    """``n_threads`` threads, the caller's own included. Work runs in parallel only while it has released Python's
+    lock."""
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = count_threads(n_threads)
@@ -48,7 +50,7 @@ class Workers:
 
         def run(thread: int) -> None:
             while True:
-                with taking:  # each piece goes to one thread, also where Python has no lock of its own
+                with taking:  # each piece goes to one thread, also in Python without a global lock
                     piece = next(pieces, None)
                 if piece is None:
                     return
@@ -62,7 +64,7 @@ class Workers:
         try:
             run(0)
         finally:
-            wait(others)  # also after Ctrl-C: nobody writes into the caller's arrays behind its back
+            wait(others)  # also after Ctrl-C: no thread may still write into the caller's arrays
         for other in others:
             other.result()
 

@@ -23,11 +23,11 @@ from discreet.experiments.methods import (
 EPSILONS, DELTA = (1.0, 4.0), 1e-6
 COMPARED = (SOUND, PARK, PRIVATE, VARIATIONAL)
 WARM_UP = 400
-"""Documents of a fit before the first whose time is taken: compiled loops are then loaded."""
+"""Documents of an untimed first fit, which loads the compiled loops."""
 
 
 def _settings(quick: bool) -> list[Setting]:
-    """Those of the aim of PrivateLDA: 2,000 public words, 20 topics."""
+    """The settings of the aim of PrivateLDA: 2,000 public words, 20 topics."""
     common: Setting = {"dataset": "arxiv", "n_documents": None, "n_words": 2000, "n_topics": 20, "delta": DELTA}
     common |= {"alpha0": 0.5, "alpha": 0.1, "beta": 0.05, "cap": 100, "effort": None, "documents": "arXiv abstracts"}
     if quick:
@@ -65,7 +65,7 @@ def _coherent(results: Results) -> Iterator[Check]:
 
 
 def gibbs(place: Setting) -> Setting | None:
-    """What perplexities are divided by: plain LDA's."""
+    """The divisor of perplexities: that of plain LDA."""
     return {**place, "method": GIBBS, "epsilon": None} if place["method"] != GIBBS else None
 
 

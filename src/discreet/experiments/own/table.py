@@ -18,7 +18,7 @@ from discreet.experiments.own.methods import METHODS
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
 WANTED = {1.0: 1.10, 2.0: 1.055, 4.0: 1.035}
-"""Perplexity over that of plain LDA, at most: the aim that was set before the model was tuned."""
+"""The largest perplexity allowed, over plain LDA's: the aim that was set before the model was tuned."""
 GOAL = {1.0: 1.05}
 
 PUBLIC, SELECTED = "public", "selected"
@@ -26,7 +26,7 @@ PRIVATE, PLAIN, UNIGRAM = "private", "lda", "unigram"
 
 
 def _settings(quick: bool) -> list[Setting]:
-    """The table of the aim first; then the same words chosen from the same budget, more topics, more words."""
+    """First the table of the aim; then the words selected from the same budget, more topics, more words."""
     if quick:
         whole: Setting = {"dataset": "neurips-cvpr", "n_documents": 2000, "lda_sweeps": 15, "n_rounds": 12}
         size = {"n_words": 100, "n_topics": 5}
@@ -46,7 +46,7 @@ def _with_public_words(common: Setting, epsilons: Iterable[float]) -> Iterator[S
 
 
 def _with_selected(common: Setting, epsilons: Iterable[float]) -> Iterator[Setting]:
-    """One cell has all methods: they share the words that were selected in it."""
+    """One cell runs all methods: they share the words selected in it."""
     yield from ({**common, "words": SELECTED, "epsilon": epsilon} for epsilon in epsilons)
 
 
@@ -64,7 +64,7 @@ def _cell(setting: Setting, seed: int) -> Iterator[Point]:
 
 
 def _selected_cell(setting: Setting, seed: int) -> Iterator[Point]:
-    """Words and topics from one budget. Plain LDA and the unigram model then get the same words for nothing."""
+    """Words and topics from one budget. Plain LDA and the unigram model then get the same words at no cost."""
     from discreet.models.fit_text import fit_text
 
     whole = held_out(setting["dataset"], None, setting["n_documents"])
@@ -97,7 +97,7 @@ def plain_topics(setting: Setting, train: Corpus, seed: int) -> FloatArray:
 
 
 def plain_lda(place: Setting) -> Setting | None:
-    """What the perplexity of a private model is divided by: plain LDA over the same words."""
+    """The divisor of the perplexity of a private model: that of plain LDA over the same words."""
     if place["method"] != PRIVATE:
         return None
     return {**place, "method": PLAIN, "epsilon": place["epsilon"] if place["words"] == SELECTED else None}

@@ -1,4 +1,4 @@
-"""How likely whole documents are under given topics, the mixture of each being integrated out."""
+"""How likely whole documents are under given topics, with the mixture of each integrated out."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def left_to_right(
 ) -> None:
     """Estimate log p(words of document d | collection c) into ``out``, document × collection, for some documents.
 
-    Row c · V + w of ``word_topics`` holds the chance of word w of collection c in each topic. Particles go through the
-    document from left to right: each holds the topics of the tokens so far, the next word has probability
-    Σ_k A[w, k] · (n_k + α_k) / (n + Σα) under it, and then draws its topic from the terms of that sum. The evidence is
-    the product of the means of these probabilities over particles by their weights: unbiased for any number of
-    particles, and exact for infinitely many. When less than half of the particles still count, they are drawn anew by
-    their weights, evenly spaced.
+    Row c · V + w of ``word_topics`` holds the probability of word w of collection c in each topic. Particles go through
+    the document from left to right: each holds the topics of the tokens so far, the next word has probability Σ_k A[w,
+    k] · (n_k + α_k) / (n + Σα) under it, and then its topic is drawn from the terms of that sum. The evidence is the
+    product of the weighted means of these probabilities over particles: unbiased for any number of particles, and exact
+    for infinitely many. When the effective number of particles is less than half, they are resampled by their weights,
+    evenly spaced.
 
     ``uniform`` is step × (particle + 1), numbers from 0 to 1; every document and collection reads the same, so that its
-    evidence does not depend on the others. Documents with more tokens than steps begin with the first again.
+    evidence does not depend on the others. Documents with more tokens than steps start again with the first step.
     """
     n_collections = out.shape[1]
     n_words, n_topics = word_topics.shape[0] // n_collections, word_topics.shape[1]
@@ -81,7 +81,7 @@ def left_to_right(
 
 @kernel
 def _resample(weights: FloatArray, uniform: float, chosen: IntArray) -> None:
-    """Which particles go on, each about as often as its weight says; the weights become equal."""
+    """Choose the particles that continue, each about in proportion to its weight; the weights become equal."""
     n = len(weights)
     p, sum_so_far = 0, weights[0]
     for i in range(n):

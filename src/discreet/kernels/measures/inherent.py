@@ -1,4 +1,5 @@
-"""How far each topic draw of a frozen sweep can move when tokens leave the topic totals (Zhao 2019, Algorithm 1)."""
+"""How much each topic draw of a frozen sweep can change when tokens are removed from the topic totals (Zhao 2019,
+Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ def add_draw_losses(
     grown: FloatArray,
     losses: FloatArray,
 ) -> None:
-    """Add ε of a draw of every token to ``losses`` (level × token), for the documents ``first`` to ``last`` (excluded).
+    """Add the ε of each token's draw to ``losses`` (level × token), for the documents ``first`` to ``last`` (excluded).
 
     The sweep is replayed: when token i was drawn, the tokens of its document before i had their topic ``after`` the
-    sweep and those behind it the one ``before``; the word counts (``statistic``, word × topic) stood still. So
+    sweep and those after it the one ``before``; the word counts (``statistic``, word × topic) did not change. So
 
         r_k = (statistic[w, k] + prior) / mass[k] · (n[d, k] + α_k),    p = r / Σ r
 
@@ -55,7 +56,7 @@ def add_draw_losses(
                 chances[k] /= total
             for level in range(grown.shape[0]):
                 others, own = 0.0, 1.0
-                for k in range(n_topics if n_topics > 1 else 0):  # one topic is drawn whatever the others do
+                for k in range(n_topics if n_topics > 1 else 0):  # a single topic is always drawn
                     others = max(others, chances[k] * (grown[level, k] - 1.0))
                     own = min(own, left[level, k] + chances[k] * (1.0 - left[level, k]))
                 losses[level, i] += 2.0 * math.log(max(1.0 + others, 1.0 / own))

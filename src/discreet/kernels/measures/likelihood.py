@@ -22,10 +22,10 @@ def mixture_weights(
 ) -> Int:
     """EM for the topic proportions of one document, from uniform ``theta`` until Σ|Δθ| < ``tolerance``; returns steps.
 
-    θ_k ← (α_k + Σ_i n_i q_ik) / norm with q_ik = θ_k φ_kw(i) / Σ_l θ_l φ_lw(i), ``n_i`` being ``counts``. ``rows`` is φ
-    as distinct word × topic and ``columns`` the same transposed: each of the two inner loops then runs along contiguous
-    memory and adds to independent cells, so it uses vector instructions although the order of additions is fixed. A
-    word to which no topic gives any probability says nothing about θ and is passed over.
+    θ_k ← (α_k + Σ_i n_i q_ik) / norm with q_ik = θ_k φ_kw(i) / Σ_l θ_l φ_lw(i), where ``n_i`` is ``counts``. ``rows``
+    is φ as distinct word × topic and ``columns`` the same transposed: each of the two inner loops then runs along
+    contiguous memory and adds to independent cells, so it uses vector instructions although the order of additions is
+    fixed. A word to which no topic gives any probability says nothing about θ and is skipped.
     """
     n_distinct, n_topics = rows.shape
     mass = np.empty(n_distinct)
@@ -67,7 +67,7 @@ def mixture_of_tokens(
     max_steps: Int,
     theta: FloatArray,
 ) -> None:
-    """θ of one document given its tokens. ``place`` is room for one number per word, -1 before and after."""
+    """θ of one document given its tokens. ``place`` is scratch space for one number per word, -1 before and after."""
     n_topics = word_topics.shape[1]
     n_distinct = 0
     for word in tokens:
@@ -112,9 +112,9 @@ def mix_documents(
 def score_mixtures(
     word_topics: FloatArray, words: Int32Array, offsets: IntArray, theta: FloatArray, out: FloatArray
 ) -> None:
-    """Σ log Σ_k θ_dk φ_kw over the tokens of each document, its row of ``theta`` being given.
+    """Σ log Σ_k θ_dk φ_kw over the tokens of each document, given its row of ``theta``.
 
-    Four running sums, of every fourth topic each: one alone would wait for each of its additions.
+    Four running sums, each of every fourth topic: with one sum, each addition would wait for the last.
     """
     n_topics = word_topics.shape[1]
     whole = n_topics - n_topics % 4

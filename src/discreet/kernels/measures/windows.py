@@ -12,19 +12,20 @@ from discreet.kernels.compile import kernel
 def count_windows(
     words: Int32Array, offsets: IntArray, slot: Int32Array, window: Int, forgetful: bool, together: IntArray
 ) -> int:
-    """Fill ``together[a, b]``, zero before, with the windows that hold both ``a`` and ``b``; its diagonal is for one.
+    """Fill ``together[a, b]``, zero before, with the number of windows that hold both ``a`` and ``b``, on its diagonal
+    one word.
 
-    Only words with ``slot[word] >= 0`` are counted, in that row and column. A window of ``window`` tokens moves one
-    token a step; a document shorter than it, an empty one too, is one window. Returns the number of windows.
+    Only words with ``slot[word] >= 0`` are counted, in that row and column. A window of ``window`` tokens moves by one
+    token per step; a shorter document, even an empty one, is one window. Returns the number of windows.
 
-    A word is present over intervals of windows, and counts change only when an interval ends, so the work grows with
-    the tokens of counted words and not with windows × pairs. With ``forgetful`` an interval ends as soon as any
-    occurrence of its word leaves the window, although another may still be inside, and begins again with the next one
-    that enters; without, it ends when the last one leaves.
+    A word is present over intervals of windows, and counts change only when an interval ends, so the work is
+    proportional to the tokens of counted words, not to windows × pairs. With ``forgetful`` an interval ends as soon as
+    any occurrence of its word leaves the window, although another may still be inside, and begins again with the next
+    one that enters; otherwise it ends when the last one leaves.
     """
     n_slots = together.shape[0]
     present = np.empty(n_slots, np.int64)  # the words inside, in no order
-    place = np.full(n_slots, -1, np.int64)  # where a word stands in ``present``
+    place = np.full(n_slots, -1, np.int64)  # the place of a word in ``present``
     since = np.zeros(n_slots, np.int64)  # the window in which its interval began
     inside = np.zeros(n_slots, np.int64)  # its occurrences in the window
     n_present, n_windows = 0, 0

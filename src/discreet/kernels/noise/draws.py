@@ -1,13 +1,13 @@
 """Integer noise from a table: discrete Laplace and discrete Gaussian in a few nanoseconds per value, exactly.
 
 Cell c reads the stream of ``(key, purpose, release, c // CELLS)``. With i = c % CELLS, its 64 first bits are the words
-2i and 2i + 1; 256 further words of its own lie behind the first bits of all cells of the block. So a value depends on
+2i and 2i + 1; 256 further words of its own follow after the first bits of all cells of the block. So a value depends on
 the place of its cell and on nothing else, threads included, and no two cells read the same bit.
 
 The lowest of the 64 bits is the sign, the other 63 are the first places of U, and the magnitude is the number of
-boundaries ≤ U (``tables.py``). Nearly all draws are settled by the guide and one boundary, looking at 32 places
-alone. The others, one in fifty, are left to a second pass with all 63. Two rare cases there read further words: U
-shares its 63 places with a boundary (probability n · 2^-63), or it lies beyond the table (discrete Laplace, 2^-12).
+boundaries ≤ U (``tables.py``). Nearly all draws are decided by the guide and one boundary, with 32 places only. The
+others, one in fifty, are left to a second pass with all 63. Two rare cases there read further words: U shares its 63
+places with a boundary (probability n · 2^-63), or it lies beyond the table (discrete Laplace, 2^-12).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from discreet.kernels.noise.tables import FIRST, HEAD
 from discreet.kernels.stream import BLOCK, GROUP, fill_document
 
 CELLS = 1024
-"""Cells that share a stream: their bits, 8 kB, stay in the fastest cache between making and use."""
+"""Cells that share a stream: their bits, 8 kB, stay in the fastest cache until they are used."""
 
 _FURTHER = 2 * CELLS  # where in the scratch a cell's further words lie
 _SPACE = _FURTHER + GROUP  # room that the stream needs
@@ -47,7 +47,7 @@ def _signed(magnitude: np.int64, lower_half: np.uint32) -> np.int64:
 def _settle(
     places: np.uint64, second: np.uint64, third: np.uint64, boundaries: UInt64Array, finer: UInt64Array
 ) -> np.int64:
-    """The number of boundaries ≤ U, given 63 + 64 + 64 places of U; U that shares all of them with B counts as ≥ B."""
+    """The number of boundaries ≤ U, given 63 + 64 + 64 places of U; if U equals B in all of them, it counts as ≥ B."""
     low, high = 0, boundaries.shape[0] - 1  # the last boundary is above every draw
     while low < high:
         middle = (low + high) // 2
@@ -74,8 +74,8 @@ def resolve(
 ) -> np.int64:
     """The magnitude whose first 63 places of U are ``places``, with 256 further words from ``start`` on.
 
-    Four words settle ties in the table. Beyond it, each six words draw from the tail's table, once more whenever the
-    draw lies beyond that too. Words for 42 such draws are there; all 42 lie beyond with probability below 2^-500.
+    Four words decide ties in the table. Beyond it, six words make a draw from the tail's table, and six more whenever
+    that draw lies beyond it too. Words for 42 such draws are there; all 42 lie beyond with probability below 2^-500.
     """
     n, n_tail = boundaries.shape[0] - 1, tail_boundaries.shape[0] - 1
     magnitude = _settle(places, _join(words, start), _join(words, start + 2), boundaries, finer)
@@ -107,13 +107,13 @@ def add_from_bits(
     release: np.uint32,
     scratch: UInt32Array,
 ) -> None:
-    """Add noise to the cells ``start`` to ``stop`` of one block, whose first bits stand in ``scratch``."""
+    """Add noise to the cells ``start`` to ``stop`` of one block, whose first bits are in ``scratch``."""
     n_left = 0
     to_guide = np.uint32(shift - _BELOW_HEAD)
     for i in range(stop - start):
         head = scratch[at(2 * i)]
         j = guide[at(head >> to_guide)]
-        j += np.uint32(heads[at(j)] < head)  # nothing to mispredict
+        j += np.uint32(heads[at(j)] < head)  # no branch to mispredict
         if heads[at(j)] > head:
             cells[at(start + i)] += _signed(np.int64(j), scratch[at(2 * i + 1)])
         else:

@@ -3,19 +3,18 @@
 A draw is an inversion: let U be uniform on [0, 1) and B_j = P(|x| ≤ j); the magnitude is the number of j with B_j ≤ U.
 Only B_j is stored, cut (never rounded) after 191 places: 63 of them in ``boundaries``, 128 more in ``finer``. The first
 63 places of U decide unless they equal those of a boundary; then the next 128 do (``kernels/noise/draws.py``). All 191
-agree with probability 2^-191 for each boundary, and there alone a draw can differ from exact inversion.
+agree with probability 2^-191 for each boundary; only then can a draw differ from exact inversion.
 
 - **Discrete Laplace**, p(x) ∝ q^|x| with q = e^(-1/scale): P(|x| ≤ j) = 1 - 2 q^(j+1) / (1 + q). The table ends where
-  about 2^-12 of the mass is left. Given |x| ≥ n, the excess |x| - n is geometric, P(≤ j) = 1 - q^(j+1), and a geometric
-  number that is at least n is n plus another such number: the second table is drawn from again and again, and nothing
-  is cut off.
+  about 2^-12 of the mass remains. Given |x| ≥ n, the excess |x| - n is geometric, P(≤ j) = 1 - q^(j+1), and a geometric
+  number that is at least n is n plus another such number: the second table is used repeatedly, and nothing is cut off.
 - **Discrete Gaussian**, p(x) ∝ e^(-x²/(2 scale²)): one table, to the first magnitude that leaves less than 2^-160 of
   the mass (14.9 scales, or a little more); that mass, ``tail_mass``, is cut off and the rest normalised.
 
-So the law of a drawn value is within total-variation distance ``n · 2^-191 + tail_mass`` of the named one, n < 2^21
-being the number of boundaries: less than :data:`DISTANCE`, whatever the scale.
+So the law of a drawn value is within total-variation distance ``n · 2^-191 + tail_mass`` of the named one, where n <
+2^21 is the number of boundaries: less than :data:`DISTANCE` for every scale.
 
-**Why every stored place is right.** Numbers are Python integers in units of u = 2^-P, products are cut to a multiple
+**Why every stored place is correct.** Numbers are Python integers in units of u = 2^-P, products are cut to a multiple
 of u, and |ab - a'b'| ≤ |a - a'| + |b - b'| in [0, 1]. ``decimal`` gives q, or the factors of the Gaussian's recurrence
 w_(m+1) = w_m r_m, r_(m+1) = r_m c, to within u. By induction r_m is within (2m + 1) u, 2 w_m within (2m² + m) u, their
 sum to L within (L + 1)³ u, and its quotient by the total, which is at least 1, within 8 (L + 2)³ u; the Laplace
@@ -37,12 +36,12 @@ import numpy as np
 from discreet._types import UInt32Array, UInt64Array
 
 DISTANCE = 2.0**-159
-"""Total-variation distance of one drawn value from the law it is named after, at most; n values: n times this.
+"""An upper bound on the total-variation distance of one drawn value from its law; for n values, n times this.
 
 For (ε, δ): add ``(1 + e^ε) · n · DISTANCE`` to δ."""
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-6, 2.0**16
-"""Below, noise is hardly ever anything but zero; above, tables grow past any cache (24 bytes × 15 scales)."""
+"""Below this range, noise is nearly always zero; above it, tables are larger than any cache (24 bytes × 15 scales)."""
 
 FIRST = 63
 """Places of a boundary in its first word; the 64th bit of a draw is the sign."""
@@ -65,7 +64,7 @@ class NoiseTable:
     ``boundaries`` ends with a number above every draw. ``guide[i]`` is the first boundary that is not below the
     draws whose leading bits are i, ``shift`` the number of bits to drop from a draw to get them. ``heads`` are the
     first 32 places of the boundaries: half the memory, and enough for all but a few draws. After the last of them come
-    two zeros, which settle nothing.
+    two zeros, which decide nothing.
     """
 
     boundaries: UInt64Array
@@ -80,7 +79,7 @@ class NoiseTable:
 
 @lru_cache(maxsize=16)
 def laplace_table(scale: float) -> NoiseTable:
-    """The table of p(x) ∝ exp(-|x| / scale), ``scale`` being the rational number that the float is."""
+    """The table of p(x) ∝ exp(-|x| / scale), where ``scale`` is the exact rational value of the float."""
     n = math.ceil(scale * _LAPLACE_TAIL)
     main = _cut(lambda spare: _laplace_boundaries(scale, n, spare, two_sided=True))
     tail = _cut(lambda spare: _laplace_boundaries(scale, n, spare, two_sided=False))
@@ -89,7 +88,7 @@ def laplace_table(scale: float) -> NoiseTable:
 
 @lru_cache(maxsize=16)
 def gaussian_table(scale: float) -> NoiseTable:
-    """The table of p(x) ∝ exp(-x² / (2 scale²)), ``scale`` being the rational number that the float is."""
+    """The table of p(x) ∝ exp(-x² / (2 scale²)), where ``scale`` is the exact rational value of the float."""
     last = _last_magnitude(scale)
     words = _cut(lambda spare: _gaussian_boundaries(scale, last, spare))
     one = np.array([[1 << FIRST, 0, 0]], np.uint64)
@@ -97,9 +96,10 @@ def gaussian_table(scale: float) -> NoiseTable:
 
 
 def gaussian_tail(scale: float, last: int) -> float:
-    """An upper bound of P(|x| > last): the ratio of neighbouring terms falls, so a geometric series is above them.
+    """An upper bound of P(|x| > last): the ratio of neighbouring terms falls, so a geometric series bounds them.
 
-    The sum of all terms is at least 1. The last factor covers the rounding; what no float can hold is the smallest one.
+    The sum of all terms is at least 1. The last factor covers the rounding; a result too small for a float becomes the
+    smallest float.
     """
     first = math.exp(-((last + 1) ** 2) / (2 * scale**2))
     return max(2 * first / -math.expm1(-(2 * last + 3) / (2 * scale**2)) * (1 + 1e-9), 5e-324)
@@ -125,7 +125,7 @@ def exp_minus(x: Fraction, bits: int) -> int:
     below 10^-9 units (which the bounds above leave room for).
     """
     context = Context(prec=int(bits * 0.30103) + 12)
-    minus_x = context.divide(Decimal(-x.numerator), Decimal(x.denominator))  # a bare operator would keep 28 digits
+    minus_x = context.divide(Decimal(-x.numerator), Decimal(x.denominator))  # the operator / would keep 28 digits
     return int(context.multiply(context.exp(minus_x), Decimal(1 << bits)))
 
 
@@ -163,7 +163,8 @@ def _gaussian_boundaries(scale: float, last: int, spare: int) -> list[int]:
 
 
 def _cut(boundaries: Callable[[int], list[int]]) -> UInt64Array:
-    """Rows of three words, the first of 63 bits: the boundaries cut after PLACES places, every place certain."""
+    """Rows of three words, the first of 63 bits: the boundaries cut after PLACES places, each of them certainly
+    correct."""
     spare = _SPARE
     while (words := certain_words(boundaries(spare), spare)) is None:
         spare += 64
@@ -171,9 +172,9 @@ def _cut(boundaries: Callable[[int], list[int]]) -> UInt64Array:
 
 
 def certain_words(boundaries: list[int], spare: int) -> UInt64Array | None:
-    """Numbers below one in units of 2^-(PLACES + spare), ``spare`` a multiple of 64, cut; None where in doubt.
+    """Numbers below one in units of 2^-(PLACES + spare), ``spare`` a multiple of 64, cut; None if a place is uncertain.
 
-    The numbers may be off by one unit: that reaches the kept places only through spare bits all equal.
+    The numbers may be off by one unit: this affects the kept places only if all spare bits are equal.
     """
     size = (1 + PLACES + spare) // 8
     packed = b"".join([number.to_bytes(size, "big") for number in boundaries])
@@ -190,7 +191,7 @@ def certain_words(boundaries: list[int], spare: int) -> UInt64Array | None:
 def _table(main: UInt64Array, tail: UInt64Array, scale: float, tail_mass: float) -> NoiseTable:
     boundaries, finer = _columns(main)
     tail_boundaries, tail_finer = _columns(tail)
-    bits = min(max(math.ceil(math.log2(8 * scale)), 10), 17)  # so at the centre most leading bits meet no boundary
+    bits = min(max(math.ceil(math.log2(8 * scale)), 10), 17)  # at the centre most cells have no boundary
     shift = FIRST - bits
     cells = np.arange(1 << bits, dtype=np.uint64) << np.uint64(shift)
     guide = np.searchsorted(boundaries, cells).astype(np.uint32)

@@ -11,10 +11,10 @@ from discreet.kernels.compile import at, bare_kernel
 from discreet.kernels.lanes import LANES, prefetch
 
 LARGEST_CLIP = float(2**30)
-"""In steps of the grid. Two squares of it fit 64 bits with room to spare."""
+"""In steps of the grid. The sum of two squares of it fits easily in 64 bits."""
 
 TRIES = 4
-"""How often a unit is shrunk before it is left out. One is nearly always enough."""
+"""How often a unit is shrunk before it is left out. Once is nearly always enough."""
 
 
 def contribution_scratch(n_words: int, n_topics: int, n_cells: int) -> Int32Array:
@@ -23,7 +23,7 @@ def contribution_scratch(n_words: int, n_topics: int, n_cells: int) -> Int32Arra
 
 
 AHEAD = 8
-"""Documents ahead for whose lines memory is asked: they lie far apart, and each would be waited for."""
+"""How many documents ahead are prefetched: they are far apart in memory, and each load would have to wait."""
 
 
 @bare_kernel
@@ -42,7 +42,7 @@ def copy_documents(tokens: AnyArray, starts: IntArray, offsets: IntArray, first:
 def return_documents(
     tokens: UInt16Array, starts: IntArray, offsets: IntArray, first: Int, last: Int, out: UInt16Array
 ) -> None:
-    """The way back: from ``offsets[d]`` of the batch to ``starts[d]``."""
+    """The reverse of `copy_documents`: from ``offsets[d]`` of the batch to ``starts[d]``."""
     for d in range(first, last):
         ahead = min(d + AHEAD, last - 1)
         for i in range(starts[ahead], starts[ahead] + offsets[ahead + 1] - offsets[ahead], 2 * LANES):
@@ -87,16 +87,15 @@ def add_contributions(
     v[w, k] = word_weights[w] · (how often its tokens w have topic k), shrunk to ‖v‖₂ ≤ ``clip`` where it is longer,
     each cell truncated towards zero. ``clip`` is in steps of the grid and so are the word weights.
 
-    What counts for the guarantee is not the arithmetic above, which is rounded, but the whole numbers that come out of
-    it: their squares are added up as integers, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
-    tries, or if anything is negative or not finite, it contributes nothing. No float is made a whole number before it
-    is known to lie between 0 and clip + 1, nor is a sum of squares that has passed the limit added to: both could wrap
-    round to something that looks small. ``tally`` comes from :func:`contribution_scratch`; its table is zero before and
-    after.
+    The guarantee does not depend on the arithmetic above, which is rounded, but on the whole numbers that result: their
+    squares are added up as integers, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few tries, or if
+    anything is negative or not finite, it contributes nothing. No float is converted to a whole number before it is
+    known to lie between 0 and clip + 1, and nothing is added to a sum of squares that has passed the limit: both could
+    wrap round to a small number. ``tally`` comes from :func:`contribution_scratch`; its table is zero before and after.
     """
     usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
     limit = np.int64(math.floor(clip * clip)) if usable else np.int64(-1)
-    cells = word_weights.shape[0] * n_topics  # behind the table: the cells of the unit, then their words
+    cells = word_weights.shape[0] * n_topics  # after the table: the cells of the unit, then their words
     its_words = cells + (tally.shape[0] - cells) // 2
     for unit in range(first, last):
         start = unit_ends[unit - 1] if unit > 0 else 0

@@ -39,7 +39,7 @@ def sampling_weights(
     """φ̃[w, k] = (statistic[w, k] + prior) · scale[k], rounded once to float32, for a range of words.
 
     ``statistic`` is word × topic, and ``prior`` too, or a single cell. ``weights`` is word × width; its columns beyond
-    the last topic stay as they are.
+    the last topic are not changed.
     """
     n_topics = scale.shape[0]
     step = 0 if prior.size == 1 else 1
@@ -53,7 +53,7 @@ def log_likelihood(counts: Int32Array, totals: FloatArray, prior: FloatArray, ta
     """log p(w | z): Griffiths and Steyvers (2004), Eq. 2, of ``counts``, word × topic.
 
     ``prior`` is word × topic or a single cell. ``table[n]`` is log Γ(n + β) − log Γ(β) for small n and one β for all
-    cells; an empty table means look nothing up.
+    cells; an empty table means that nothing is looked up.
     """
     n_words, n_topics = counts.shape
     step = 0 if prior.size == 1 else 1

@@ -6,7 +6,7 @@ A document of length ℓ ≥ 3 with word counts c has the unbiased moments (of i
     M₂ = (c⊗c − diag c) / ℓ(ℓ−1)
     M₃ = (c⊗c⊗c − Σᵤ cᵤ [eᵤ⊗eᵤ⊗c + eᵤ⊗c⊗eᵤ + c⊗eᵤ⊗eᵤ] + 2 Σᵤ cᵤ eᵤ⊗eᵤ⊗eᵤ) / ℓ(ℓ−1)(ℓ−2):
 
-the share of each word, and of each ordered pair and triple of *different* tokens. Seen through y, a short vector for
+the share of each word, and of each ordered pair and triple of *different* tokens. Projected by y, a short vector for
 each word, with a = Σᵤ cᵤ yᵤ and Q = Σᵤ cᵤ yᵤyᵤᵀ, the third becomes
 
     M₃(y, y, y) = (a⊗a⊗a − [Q⊗a in its three orders] + 2 Σᵤ cᵤ yᵤ⊗yᵤ⊗yᵤ) / ℓ(ℓ−1)(ℓ−2).
@@ -27,7 +27,7 @@ from discreet.kernels.compile import bare_kernel, part
 from discreet.kernels.sums.contributions import LARGEST_CLIP, TRIES
 
 LARGEST_FACTOR = 1e100
-"""Values so small that their squares vanish must still be small when multiplied."""
+"""Values whose squares are rounded to zero must remain small after multiplication."""
 
 
 def n_triples(k: int) -> int:
@@ -51,10 +51,11 @@ def fill_pairs(
     singles: FloatArray,
     pairs: FloatArray,
 ) -> int:
-    """M₁ and M₂, weighted by word, of the documents ``first`` to ``last - 1`` together; how many words they have.
+    """M₁ and M₂, weighted by word, of the documents ``first`` to ``last - 1`` together. Returns how many words they
+    have.
 
-    The words are listed in ``distinct``, and entries go by their place in that list. ``places`` is −1 throughout,
-    before and after.
+    The words are listed in ``distinct``, and entries are numbered by the place in that list. ``places`` is −1
+    throughout, before and after.
     """
     m = 0
     for p in range(offsets[first], offsets[last]):
@@ -96,11 +97,11 @@ def norm_of(values: FloatArray, size: Int) -> float:
 
 @part
 def fits(values: AnyArray, size: Int, norm: float, factor: float, clip: float) -> bool:
-    """Whether the whole numbers made of ``factor`` · values, truncated towards zero, have a norm of at most ``clip``.
+    """Whether ``factor`` · values, truncated towards zero to whole numbers, has a norm of at most ``clip``.
 
-    Their squares are added up as integers. No float is made a whole number before ``norm``, that of the values, says
-    that all of them lie within clip + 1: then neither they nor the sum of their squares can wrap round to something
-    that looks small.
+    Their squares are added up as integers. No float is converted to a whole number before ``norm``, the norm of the
+    values, shows that all of them are within clip + 1: then neither they nor the sum of their squares can wrap round to
+    a small number.
     """
     if not (factor * norm <= clip + 1.0 and factor <= LARGEST_FACTOR):  # also refuses NaN
         return False
@@ -125,7 +126,7 @@ def add_directions(
     singles: FloatArray,
     out: IntArray,
 ) -> None:
-    """Add M₁ of units ``first`` to ``last - 1``, each brought to norm ``clip``, in whole steps of a grid."""
+    """Add M₁ of units ``first`` to ``last - 1``, each scaled to norm ``clip``, in whole steps of a grid."""
     for unit in range(first, last):
         m = 0
         for n in range(units[unit], units[unit + 1]):
@@ -196,11 +197,12 @@ def add_moments(
     out_one: IntArray,
     out_two: IntArray,
 ) -> None:
-    """Add w·M₁ and w·M₂ of units ``first`` to ``last - 1`` in whole steps of two grids; write down each w.
+    """Add w·M₁ and w·M₂ of units ``first`` to ``last - 1`` in whole steps of two grids, and write each w.
 
     One w per unit serves both (and the third moment later): the largest up to 1 with ‖w·M₁‖ ≤ ``clip_one`` and ‖w·M₂‖ ≤
-    ``clip_two``, both in steps; ``steps_one`` and ``steps_two`` are the steps that make 1. What is added is what was
-    checked as integers; a unit that fails the check a few times, or is not finite, adds nothing and has w = 0.
+    ``clip_two``, both in steps; ``steps_one`` and ``steps_two`` are the numbers of steps that make 1. What is added is
+    what was checked, as integers; a unit that fails the check a few times, or is not finite, adds nothing and has w =
+    0.
     """
     usable = clip_one >= 0.0 and clip_one <= LARGEST_CLIP and clip_two >= 0.0 and clip_two <= LARGEST_CLIP
     for unit in range(first, last):
@@ -291,10 +293,10 @@ def add_cubes(
     by_word: FloatArray,
     shares: FloatArray,
 ) -> None:
-    """The cubes a⊗a⊗a of whole documents, exact sums; what single words take off is gathered word by word.
+    """The cubes a⊗a⊗a of whole documents, exact sums; the terms of single words are collected word by word.
 
-    With s = 1/ℓ(ℓ−1)(ℓ−2): ``by_word`` gets Σ s·cᵤ·a for each word (flat, word × k) and ``shares`` Σ s·cᵤ. Of these
-    `add_word_cubes` makes the other two terms, once a word instead of once a word and document.
+    With s = 1/ℓ(ℓ−1)(ℓ−2): ``by_word`` gets Σ s·cᵤ·a for each word (flat, word × k) and ``shares`` Σ s·cᵤ. From these
+    `add_word_cubes` computes the other two terms, once per word instead of once per word and document.
     """
     for n in range(first, last):
         length = project(offsets[n], offsets[n + 1], words, counts, table, k, a)

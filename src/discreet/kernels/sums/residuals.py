@@ -1,7 +1,7 @@
-"""What one unit contributes to a round of PrivateLDA: expected topic counts less what the others have said already.
+"""What one unit contributes to a round of PrivateLDA: expected topic counts minus what was released already.
 
-A unit's tokens have topics from Gibbs sweeps. Each token gives its conditional distribution over topics in place of the
-one topic it drew (Rao and Blackwell: the same mean, less variance):
+A unit's tokens have topics from Gibbs sweeps. Each token contributes its conditional distribution over topics in place
+of the one topic it drew (Rao-Blackwellisation: the same mean, less variance):
 
     p_i(k) ∝ φ̃[w, k] · (n[d, k] − [z_i = k] + α_k)
 
@@ -10,7 +10,7 @@ and the unit contributes
     c[w, k] = weight[w, k] · (Σ_{its tokens i of word w} p_i(k) − count(w) · background[w, k])
 
 for each of its words and every topic. The background is a share of the released profile of the word, so that the norm,
-which is what a clip spends, goes to what the unit has to say beyond it.
+which the clip limits, is used for what is new in the unit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.kernels.sums.contributions import TRIES
 from discreet.kernels.sweeps.slots import aligned
 
 LARGEST_CLIP = float(2**26)
-"""In steps of the grid. Its square is below 2^53, up to where float64 adds whole numbers without rounding."""
+"""In steps of the grid. Its square is below 2^53; up to there float64 adds whole numbers without rounding."""
 
 
 def residual_scratch(n_words: Int, width: Int, n_places: Int) -> tuple[Float32Array, Int32Array]:
@@ -55,8 +55,8 @@ def add_document(
     floats: AnyArray,
     integers: Int32Array,
 ) -> None:
-    """Add the expected counts of a document's ``n_turns`` words to their rows: a share of the topics that the document
-    is given, from ``given`` on, times the table. The places of its words lie in ``integers`` from ``turn`` on."""
+    """Add the expected counts of a document's ``n_turns`` words to their rows: a share of the document's topic weights,
+    which start at ``given``, times the table. The places of its words are in ``integers`` from ``turn`` on."""
     for j in range(n_turns):
         place = np.int64(integers[at(turn + j)])
         row, word_row = rows + place * width, np.int64(integers[at(its_word + place)]) * width
@@ -83,18 +83,18 @@ def add_clipped(
     integers: Int32Array,
     out: UInt32Array,
 ) -> None:
-    """Add the contribution of one unit of ``n`` words to ``out``, and take their places away from them.
+    """Add the contribution of one unit of ``n`` words to ``out``, and clear the places of these words.
 
     The expected counts of the word at place j are a row of ``floats``, from ``rows`` on, and what its last document
-    adds to it: a share, ``floats[shares + j]``, of the topics that this document is given, from ``given`` on, times the
+    adds to it: a share, ``floats[shares + j]``, of this document's topic weights, which start at ``given``, times the
     table. ``integers`` has the words, and how often the unit has them, from ``its_word`` and ``its_count`` on. A
     contribution longer than ``clip`` in ℓ₂ is shrunk to it, and each cell is truncated towards zero.
 
-    What counts for the guarantee is the whole numbers that come out: their squares are added up, in float64, which is
+    The guarantee depends only on the resulting whole numbers: their squares are added up, in float64, which is
     exact up to 2^53 and cannot fall back below it, and if the sum exceeds ⌊clip²⌋ the unit is shrunk again; after a few
     tries, or if anything is not finite (no comparison with it is true), it contributes nothing. The sums in ``out`` are
-    32-bit whole numbers, the negative ones as two's complement: the caller empties them before units × clip reaches
-    2^31 (``engines/threads/sums.py``).
+    32-bit whole numbers, the negative ones as two's complement: the caller moves them to 64 bits before units × clip
+    reaches 2^31 (``engines/threads/sums.py``).
     """
     usable = clip >= 0.0 and clip <= LARGEST_CLIP  # false for NaN
     limit = math.floor(clip * clip) if usable else -1
@@ -188,7 +188,7 @@ def add_residuals(
                     floats[at(inverses + place)] = np.float32(0)
                     for k in range(0, width, LANES):
                         store(floats, rows + place * width + k, nothing)
-                        prefetch(cell_weights, word * width + k)  # when the unit has been read, they are here
+                        prefetch(cell_weights, word * width + k)  # loaded by the time the unit has been read
                         prefetch(background, word * width + k)
                         prefetch(out, word * width + k)
                 if integers[at(seen_in + place)] != d:
@@ -204,7 +204,7 @@ def add_residuals(
                 inverse = one / max(floats[at(totals + place)] - own, tiny)
                 floats[at(inverses + place)] += inverse
                 floats[at(rows + place * width + topic)] -= own * inverse
-            if d + 1 < first_document[unit + 1]:  # the last is added as it is clipped
+            if d + 1 < first_document[unit + 1]:  # the last document is added while clipping
                 add_document(n_turns, rows, 0, inverses, its_word, turn, width, table, floats, integers)
         places = (n, rows, 0, inverses, its_word, its_count, width)
         add_clipped(*places, table, cell_weights, background, clip, floats, integers, out)

@@ -1,8 +1,8 @@
-"""Whitened triples of each unit, clipped and in whole numbers: the third moment as a private model may see it.
+"""Whitened triples of each unit, clipped and in whole numbers: the third moment for private models.
 
-The formulas stand in ``kernels/sums/moments.py``; here they are worked out in full for each document, because each
-unit's share must be measured before it is added. That takes k³/6 products a word of a document, so they go sixteen in
-step.
+The formulas are in ``kernels/sums/moments.py``; here they are computed in full for each document, because the norm of
+each unit's share must be known before it is added. That takes k³/6 products per word of a document, so sixteen are
+computed at a time.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def fill_triples(
 ) -> None:
     """M₃(y, y, y) of the documents ``first`` to ``last - 1`` together, in the layout of `triple_mask`.
 
-    ``table`` is y in rows of whole lanes (`padded_table`). (float32: contributions are truncated to a grid later, and
-    what counts is checked there.)
+    ``table`` is y in rows of whole lanes (`padded_table`). (float32 is enough: contributions are truncated to a grid
+    later, and the check is made there.)
     """
     width = -(-k // LANES) * LANES
     nothing = splat(np.float32(0))
@@ -86,7 +86,8 @@ def fill_triples(
 
 @part
 def weighted_sum(scratch: Float32Array, factors: Int, rows: Int, many: Int, width: Int) -> Any:
-    """Σ factor · row over ``many`` rows, sixteen entries of each; every fourth apart, for a sum waits for itself."""
+    """Σ factor · row over ``many`` rows, sixteen entries of each; four separate sums, since each addition to one sum
+    waits for the last."""
     one, two = splat(np.float32(0)), splat(np.float32(0))
     three, four = splat(np.float32(0)), splat(np.float32(0))
     for p in range(0, many, 4):
@@ -121,7 +122,7 @@ def padded_table(table: FloatArray) -> Float32Array:
 
 
 def triple_mask(k: int) -> Float32Array:
-    """The layout of triples in `add_triples`: 1 where an entry i ≤ j ≤ h stands, in rising order, and 0 in between.
+    """The layout of triples in `add_triples`: 1 at each entry i ≤ j ≤ h, in rising order, and 0 in between.
 
     For each i ≤ j there are whole lanes of h, from the one that holds j.
     """
@@ -134,7 +135,7 @@ def triple_mask(k: int) -> Float32Array:
 
 
 def triple_scratch(k: int, most_words: int) -> Float32Array:
-    """For `add_triples`, with documents of up to so many distinct words."""
+    """Working memory for `add_triples`, with documents of up to ``most_words`` distinct words."""
     width, many = -(-k // LANES) * LANES, -(-most_words // LANES) * LANES
     return np.zeros(width + width * width + many * (1 + width + 2 * k), np.float32)
 
@@ -160,8 +161,8 @@ def add_triples(
 ) -> None:
     """Add w·M₃(y, y, y) of units ``first`` to ``last - 1``, shrunk to norm ``clip``, in whole steps of a grid.
 
-    w are the weights that `add_moments` wrote. As there, what is added is what was checked as integers. Triples and
-    ``out`` are laid out as ``mask`` is (`triple_mask`); what stands between them is 0.
+    w are the weights that `add_moments` wrote. As there, what is added is what was checked, as integers. Triples and
+    ``out`` have the layout of ``mask`` (`triple_mask`); cells between them are 0.
     """
     usable = clip >= 0.0 and clip <= LARGEST_CLIP
     for unit in range(first, last):

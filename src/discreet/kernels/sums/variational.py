@@ -1,4 +1,4 @@
-"""Variational inference inside one document, and what a unit contributes of it.
+"""Variational inference in one document, and the contribution of a unit.
 
 Mean-field variational Bayes for LDA (Blei, Ng and Jordan 2003; Hoffman, Blei and Bach 2010, Algorithm 1, lines 4-9).
 Under fixed topics a document's topic proportions have a Dirichlet of parameters γ, and the tokens of word w the
@@ -6,8 +6,8 @@ topics φ_w:
 
     φ_wk ∝ exp(E[log θ_k]) · exp(E[log β_kw]),    γ_k = α_k + Σ_w count(w) · φ_wk,    E[log θ_k] = ψ(γ_k) − ψ(Σ γ)
 
-Here ``table[w, k]`` is exp(E[log β_kw]), times a constant. ψ(Σ γ) is the same for all topics and drops out. One step is
-one new γ from the φ of the old; the number of steps is given, so that what is computed in which order depends on the
+Here ``table[w, k]`` is exp(E[log β_kw]), times a constant. ψ(Σ γ) is the same for all topics and cancels. One step
+computes a new γ from the φ of the old one; the number of steps is fixed, so the order of computation depends on the
 words of the document alone.
 """
 
@@ -24,18 +24,18 @@ from discreet.kernels.sums.residuals import add_clipped, add_document
 from discreet.kernels.sweeps.slots import aligned
 
 FINE = float(2**32)
-"""Steps a token in exact sums: whole numbers, so that threads may add them in any order."""
+"""Steps per token in exact sums: whole numbers, so that threads may add them in any order."""
 
 TINY = 1e-30
-"""The least that a word weighs, summed over topics, and the least γ: no division by zero."""
+"""The smallest weight of a word, summed over topics, and the smallest γ: they prevent division by zero."""
 
 
 def variational_scratch(n_words: Int, width: Int, n_places: Int, dtype: type) -> tuple[AnyArray, Int32Array]:
     """Working memory of one thread, for units of up to ``n_places`` different words.
 
-    Floats: γ and exp(ψ(γ)) of a document, for each place its row, then the word's count by its weight.
+    Floats: γ and exp(ψ(γ)) of a document, for each place its row, then the word's count divided by its weight.
     Integers: the place of each word (0: none yet), then for each place its word, its count in the unit, its count in
-    the document, and for each turn the place whose it is.
+    the document, and for each turn its place.
     """
     return aligned(2 * width + n_places * width + n_places, dtype), np.zeros(n_words + 4 * n_places, np.int32)
 
@@ -43,8 +43,8 @@ def variational_scratch(n_words: Int, width: Int, n_places: Int, dtype: type) ->
 @part
 def exp_digamma(x: float) -> float:
     """exp(ψ(x)) for x > 0: ψ(x) = ψ(x + 6) − Σ 1/(x + i) over i < 6, and ψ(x + 6) by its asymptotic series, whose
-    logarithm the exponential takes back. By hand, as scipy's digamma cannot be called in a compiled loop without one
-    more dependency; no branch looks at x."""
+    logarithm cancels with the exponential. Written out, because scipy's digamma cannot be called in a compiled loop
+    without one more dependency; no branch depends on x."""
     x = max(x, TINY)
     u = x * x + 5.0 * x  # 1/x + 1/(x + 5) is (2x + 5)/u, the other pairs have u + 4 and u + 6
     below = (2.0 * x + 5.0) * (3.0 * u * u + 20.0 * u + 24.0) / (u * (u + 4.0) * (u + 6.0))
@@ -61,7 +61,7 @@ def exp_digamma(x: float) -> float:
 def _read_document(
     words: Int32Array, start: Int, stop: Int, n: Int, n_words: Int, width: Int, floats: AnyArray, integers: Int32Array
 ) -> tuple[Int, Int]:
-    """Count the words of a document. How many different ones the unit now has (``n`` before), and how many it has."""
+    """Count the words of a document. Returns how many different words the unit (``n`` before) and the document have."""
     n_places = (integers.shape[0] - n_words) // 4
     its_word, in_unit, in_document = n_words, n_words + n_places, n_words + 2 * n_places
     turn = n_words + 3 * n_places
@@ -99,7 +99,7 @@ def _infer(
     floats: AnyArray,
     integers: Int32Array,
 ) -> None:
-    """γ of the document that was read, after ``n_steps`` steps from an even one, and the shares of its words.
+    """γ of the document that was read, after ``n_steps`` steps from a uniform one, and the shares of its words.
 
     count(w) · φ_wk is share(w) · exp(ψ(γ_k)) · table[w, k]. (A γ kept from an earlier round, under noisier topics, made
     worse topics.)"""
@@ -111,7 +111,7 @@ def _infer(
     nothing = splat(floats.dtype.type(0))
     for k in range(n_topics):
         floats[at(k)] = 1.0
-    for step in range(n_steps + 1):  # the last is for the shares
+    for step in range(n_steps + 1):  # the last computes the shares
         for k in range(n_topics):
             floats[at(theta + k)] = exp_digamma(np.float64(floats[at(k)]))
         for j in range(n_turns):
@@ -152,7 +152,7 @@ def add_expected(
 ) -> None:
     """Add the expected counts of ``documents[first]`` to ``documents[last - 1]`` to ``out``, flat word × width.
 
-    In steps of 1/`FINE` of a token, rounded. Nothing is clipped: for the form that promises nothing."""
+    In steps of 1/`FINE` of a token, rounded. Nothing is clipped: only for the form that promises nothing."""
     width = alpha.shape[0]
     n_words = table.shape[0] // width
     n_places = (integers.shape[0] - n_words) // 4
@@ -204,7 +204,7 @@ def add_variational(
         for d in range(first_document[unit], first_document[unit + 1]):
             n, n_turns = _read_document(words, offsets[d], offsets[d + 1], n, n_words, width, floats, integers)
             _infer(n_turns, n_words, n_topics, n_steps, table, alpha, floats, integers)
-            if d + 1 < first_document[unit + 1]:  # the last is added as it is clipped
+            if d + 1 < first_document[unit + 1]:  # the last document is added while clipping
                 add_document(n_turns, rows, width, shares, its_word, turn, width, table, floats, integers)
         places = (n, rows, width, shares, its_word, in_unit, width)
         add_clipped(*places, table, cell_weights, background, clip, floats, integers, out)  # [check-variational]

@@ -19,7 +19,8 @@ def distinct_words(
     """Write each unit's words, every one once, and return how many there are in all.
 
     ``order`` lists the documents so that those of a unit lie together, ``units`` holds the unit of each document, and
-    ``ends`` (zeros before) the place behind each unit's last word. ``last_seen`` has -1 for every word, before.
+    ``ends`` (zeros before the call) the place after each unit's last word. ``last_seen`` is -1 for every word before
+    the call.
     """
     place = 0
     for d in order:
@@ -40,7 +41,7 @@ def add_weights(
 ) -> None:
     """Each unit adds ``weights[t]`` to each of its t ≤ ``max_words`` words that are still wanted.
 
-    Its first ``max_words`` words count, whatever is wanted. ``weights[t]`` is in whole steps of the grid.
+    Its first ``max_words`` words count, wanted or not. ``weights[t]`` is in whole steps of the grid.
     """
     start = 0
     for end in ends:
@@ -51,5 +52,5 @@ def add_weights(
                 t += 1
         for i in range(start, stop):
             if wanted[unit_words[i]]:
-                out[unit_words[i]] += weights[t]  # [own] its own words, and what was said of them
+                out[unit_words[i]] += weights[t]  # [own] depends on its own words, and on what was decided about them
         start = end

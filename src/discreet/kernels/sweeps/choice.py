@@ -1,4 +1,4 @@
-"""One draw among a few chances that were just computed, as the papers' token loops need it."""
+"""One draw from a few weights ("chances") that were just computed, for the token loops of the papers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from discreet._types import FloatArray, Int
 from discreet.kernels.compile import part
 
 ROW = 8
-"""Chances are added up in rows of eight: sums of rows do not wait for each other, as one running sum would."""
+"""Chances are added up in rows of eight: sums of rows are independent, while in one running sum each addition waits."""
 
 
 @part

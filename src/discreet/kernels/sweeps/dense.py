@@ -4,12 +4,12 @@ Each token's topic is drawn from ``p(k) ∝ weights[w, k] · (n[d, k] + alpha[k]
 the sweep and ``n[d, ·]`` counts the topics of the document's other tokens. Given the weights documents are independent,
 and this is what makes the kernel fast: a draw within one document waits for the draw before it, so sixteen documents
 advance in step, one token each. Their sums over topics are vector work on contiguous rows; then one transposition turns
-sixteen rows of sixteen partial sums into sixteen lanes, one a document, and the choice of a topic is vector work too.
+sixteen rows of sixteen partial sums into sixteen lanes, one per document, and the choice of a topic is vector work too.
 
 Order of additions (the same for every machine and number of threads): topic ``k`` sits in lane ``k % 16``; a lane adds
 up its topics in rising order; the lanes are added in rising order; the mark ``u · total`` is found first among the
-lanes, then within its lane. All in float32 with 24 random bits: a topic's probability is right to about 2^-24, so one
-below that may never be drawn, or be drawn that often (the first topic of the sum).
+lanes, then within its lane. All in float32 with 24 random bits: a topic's probability is correct to about 2^-24, so a
+topic with a smaller one may never be drawn, or be drawn with probability 2^-24 (if it is the first of the sum).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TALLY = BITS_SIZE  # in `bits`, 2 × width: a document's topics as it starts
 
 
 def dense_scratch(width: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
-    """Working memory of one thread; its contents mean nothing between calls.
+    """Working memory of one thread; nothing in it is kept between calls.
 
     The first array holds 16 × width topic counts, 16 × width running sums and 16 × 16 lane sums; for the others see
     ``kernels/sweeps/slots.py``.
@@ -59,7 +59,7 @@ def count_document(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    """Two tallies, even and odd tokens apart: equal neighbours would wait for each other."""
+    """Two tallies, for even and odd tokens: with one, additions for equal neighbours would wait for each other."""
     for k in range(_TALLY, _TALLY + 2 * width, LANES):
         store(bits, k, splat(np.uint32(0)))
     even, odd = at(_TALLY), at(_TALLY + width)
@@ -111,11 +111,11 @@ def sweep_dense(
 ) -> None:
     """Draw the topics of documents ``first`` to ``last - 1`` anew, ``n_visits`` times over.
 
-    The visits of a document follow each other at once: under frozen weights it makes no difference to it whether others
-    are visited in between, and it is counted only once.
+    The visits of a document follow each other at once: with frozen weights it makes no difference whether others are
+    visited in between, and its topics are counted only once.
 
-    ``weights`` is flat, one row of ``width`` a word, width a multiple of 16; weights and alpha beyond the number of
-    topics are zero. The last three arguments come from :func:`dense_scratch`.
+    ``weights`` is flat, one row of ``width`` per word, where width is a multiple of 16; weights and alpha beyond the
+    number of topics are zero. The last three arguments come from :func:`dense_scratch`.
     """
     width = alpha.shape[0]
     partial, sums = LANES * width, 2 * LANES * width
@@ -135,7 +135,7 @@ def sweep_dense(
                 store(rows, partial + row + k, total)
             store(rows, sums + slot * LANES, total)
 
-        # 2. One document a lane: find the mark among the lane sums, then within its lane.
+        # 2. One document per lane: find the mark among the lane sums, then within its lane.
         transpose(rows, sums)
         total = nothing
         for lane in range(sums, sums + LANES * LANES, LANES):
@@ -155,5 +155,5 @@ def sweep_dense(
             chosen = chosen + passed(gather(rows, k, places), mark, total) * splat(np.uint32(LANES))
         store(bits, CHOSEN, chosen)
 
-        # 3. Book the draws and step on.
+        # 3. Record the draws and go to the next tokens.
         active = book_draws(last, 0, *documents, *functions, tables, bits, slots)

@@ -1,11 +1,11 @@
-"""The frozen sweep with draws that a guarantee can rest on: float64 sums, 53 random bits, now and then a uniform topic.
+"""The frozen sweep with draws that a guarantee can rely on: float64 sums, 53 random bits, rarely a uniform topic.
 
 The plan of ``kernels/sweeps/dense.py`` (sixteen documents in step, topic ``k`` in lane ``k % 16``, lanes added in
-rising order) with three differences. Products are float32 and wrong by a *relative* 2^-24, which moves no probability
-ratio by much more than that; sums are float64, because what a sum loses is lost absolutely. A draw is a whole number r
-< 2^53, from two 32-bit words. And **r < 2^33, which has probability γ = 2^-20, draws a topic uniformly** (from the
-second word), so that every topic has at least about γ/K and what remains of rounding is small against it. Otherwise r −
-2^33, which is uniform too, finds the topic. How far the draw is from the ideal one is proved in
+rising order) with three differences. Products are float32 with a *relative* error of 2^-24, which changes no
+probability ratio by much more than that; sums are float64, because their rounding errors are absolute. A draw is a
+whole number r < 2^53, from two 32-bit words. And **r < 2^33, which has probability γ = 2^-20, draws a topic uniformly**
+(from the second word), so that every topic has at least about γ/K, and the remaining rounding errors are small compared
+with it. Otherwise r − 2^33, which is uniform too, finds the topic. How far the draw is from the ideal one is proved in
 ``models/hybrid/proof.md``.
 """
 
@@ -30,7 +30,7 @@ _SHARE = np.float64(1 / (2**53 - 2 ** (53 - UNIFORM_BITS)))
 
 
 def exact_scratch(width: Int) -> tuple[Float32Array, FloatArray, UInt32Array, UInt64Array]:
-    """Working memory of one thread; its contents mean nothing between calls.
+    """Working memory of one thread; nothing in it is kept between calls.
 
     16 × width topic counts and as many products; running sums of one lane for each document and 16 × 16 lane sums; for
     the others see ``kernels/sweeps/slots.py``.
@@ -84,7 +84,7 @@ def sweep_exact(
                 total = total + widen(weight)
             store(sums, lanes + slot * LANES, total)
 
-        # 2. One document a lane: find the mark among the lane sums, then within its lane.
+        # 2. One document per lane: find the mark among the lane sums, then within its lane.
         transpose(sums, lanes)
         total = nothing
         for lane in range(lanes, lanes + LANES * LANES, LANES):
@@ -99,7 +99,7 @@ def sweep_exact(
             below = where(flag, running, below)
         mark = mark - below
         at, total = load(bits, ROWS) + chosen, nothing
-        for k in range(0, width, LANES):  # the lane's running sums once more: cheaper than keeping those of all lanes
+        for k in range(0, width, LANES):  # the lane's running sums again: cheaper than keeping those of all lanes
             total = total + widen(gather(rows, products + k, at))
             store(sums, k, total)
         for k in range(0, width - LANES, LANES):
@@ -110,5 +110,5 @@ def sweep_exact(
             if bits[NOW + slot] < _UNIFORM_BELOW:  # [uniform]
                 bits[CHOSEN + slot] = (np.uint64(bits[LOW + slot]) * np.uint64(n_topics)) >> np.uint64(32)
 
-        # 3. Book the draws and step on.
+        # 3. Record the draws and go to the next tokens.
         active = book_draws(last, 1, *documents, *functions, tables, bits, slots)

@@ -1,8 +1,8 @@
-"""The papers' own sweep: collapsed Gibbs sampling in which every draw moves the counts that the next one reads.
+"""The sweep of the papers: collapsed Gibbs sampling in which every draw changes the counts that the next one reads.
 
 Griffiths and Steyvers (2004), Eq. 5, as Zhao 2019, Zhao 2021 and Huang and Chen 2021 use it. Only the ``as_published``
-forms run it: a draw depends on all tokens drawn before it in every document, so that nothing is proved about it and one
-thread must do it. The token loop of SUB-LDA (Huang and Chen 2021, Algorithm 1) adds noise to the counts at each visit.
+forms run it: a draw depends on all tokens drawn before it in every document, so nothing is proved about it, and it runs
+on one thread. The token loop of SUB-LDA (Huang and Chen 2021, Algorithm 1) adds noise to the counts at each visit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WINDOW = 4 * GROUP
 
 @part
 def _chance(word: float, inverse: float, document: float, alpha: float, beta: float, clip: float) -> float:
-    """Of one topic: its counts n[w, k] and n[d, k], and ``inverse`` for 1/(n[k] + V·β)."""
+    """The weight of one topic from its counts n[w, k] and n[d, k]; ``inverse`` is 1/(n[k] + V·β)."""
     return (max(min(word, clip), 0.0) + beta) * inverse * (max(document, 0.0) + alpha)
 
 
@@ -47,25 +47,25 @@ def sweep_sequential(
     sweep: np.uint32,
     clip: float = math.inf,
 ) -> None:
-    """Draw the topics of the visited tokens of documents ``first`` to ``last`` (excluded) anew, and move the counts.
+    """Draw the topics of the visited tokens of documents ``first`` to ``last`` (excluded) anew, and update the counts.
 
     A token w of document d leaves the counts of its topic, draws from
 
         p(k) ∝ (min(n[w, k], clip) + β) / (n[k] + V·β) · (n[d, k] + α[k])
 
     and enters those of the new one. ``word_topic`` (flat, word × topic), ``topic_totals`` and ``doc_topic`` (document ×
-    topic) hold n[w, k], n[k] and n[d, k] with the token's own count inside; each is moved by exactly ±1, and the clip
-    touches a copy only (Zhao 2021, Algorithm 1, lines 12 and 15). They need not be whole numbers, nor agree with each
-    other: noise may have been added. **A count below zero is read as zero**, each of the three by itself, so that no
-    noise can make a chance negative. The papers do not say what they do there.
+    topic) hold n[w, k], n[k] and n[d, k], including the token's own count; each changes by exactly ±1, and the clip
+    applies to a copy only (Zhao 2021, Algorithm 1, lines 12 and 15). They need not be whole numbers, nor agree with
+    each other: noise may have been added. **A count below zero is read as zero**, separately for each of the three, so
+    that no noise can make a weight negative. The papers do not say how they treat this case.
 
     If there is ``noise``, n[w, k] ← n[w, k] + step · noise for every topic k before a token w is drawn. It stays in
     ``word_topic`` and in ``topic_totals``: visits add up. ``noise`` holds whole numbers, a row of topics for each
-    visited token, in the order of visits; an empty array is none.
+    visited token, in the order of visits; an empty array means no noise.
 
     Tokens that are not visited keep their topics and stay in the counts. Chances and their sums are float64. A draw
-    takes 53 bits: the 32-bit draws 2i and 2i + 1 of (key, purpose, sweep, document), i being the token's place in its
-    document, visited or not.
+    takes 53 bits: the 32-bit draws 2i and 2i + 1 of (key, purpose, sweep, document), where i is the token's place in
+    its document, counting tokens that are not visited too.
     """
     n_topics = alpha.shape[0]
     mass = beta * (word_topic.shape[0] // n_topics)
@@ -91,7 +91,7 @@ def sweep_sequential(
             its_row, its_noise = np.uint64(row), np.uint64(visit * n_topics)
             visit += 1
             for topic in range(n_topics if noise.shape[0] > 0 else 0):
-                k = np.uint64(topic)  # an index that might be negative would keep the loop from running in lanes
+                k = np.uint64(topic)  # an index that might be negative would prevent vectorisation
                 extra = step * noise[its_noise + k]
                 word_topic[its_row + k] += extra
                 topic_totals[k] += extra

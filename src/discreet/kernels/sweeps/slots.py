@@ -1,18 +1,18 @@
 """Sixteen document slots that advance in step, and the random draws of the documents in them.
 
-Documents enter the slots in rising order, each into the first slot that falls free. A slot holds the draws of its
-document a window at a time. ChaCha blocks come sixteen at once, so the blocks of short documents are made together, in
+Documents enter the slots in rising order, each into the first slot that becomes free. A slot holds one window of its
+document's draws at a time. ChaCha blocks come sixteen at once, so the blocks of short documents are made together, in
 the order in which the documents will start; a long document makes its own further windows. A document may be visited
-several times before the slot takes the next: its draws then run on, so that the visit v of token i, both from 0, takes
-the draw at position v · length + i.
+several times before the slot takes the next: its draws then continue, so that the visit v of token i, both from 0,
+takes the draw at position v · length + i.
 
-Draws belong to a document's number, ``numbers[d]``, not to its place in the arrays: a document draws the same whichever
-others are swept beside it.
+Draws belong to a document's number, ``numbers[d]``, not to its place in the arrays: its draws are the same whichever
+other documents are swept together with it.
 
-Working memory is two flat arrays with named places, not a tuple of many: reading a field of a tuple in compiled code
-counts a reference, atomically, each time.
+Working memory is two flat arrays with named places, not a tuple of many: in compiled code each read of a tuple's field
+costs an atomic reference count.
 
-What a kernel keeps of a document's topics is its own. It gives ``tables``, and four functions of them:
+How a document's topics are stored is up to the kernel. It passes ``tables`` and four functions that use them:
 
 * ``choose(slot, *tables, bits, slots)``: the topic that was drawn for the token in this slot;
 * ``take_document(slot, topics, start, stop, *tables, bits, slots)``: count the topics of the slot's new document;
@@ -38,7 +38,8 @@ WINDOW = 1024
 """Draws kept ready for each document."""
 
 STRIDE = WINDOW + BLOCK
-"""From one slot's draws to the next: not a power of two, or sixteen documents in step would share one cache set."""
+"""The distance from one slot's draws to the next. Not a power of two, or sixteen documents in step would share one
+cache set."""
 
 # Places in `bits` (uint32):
 DRAWS = 0  # 16 windows
@@ -47,7 +48,7 @@ _PLACES = _AHEAD + LANES * LANES  # their documents and block numbers
 NOW = _PLACES + 2 * LANES  # the draw that each slot uses now
 ROWS = NOW + LANES  # where each slot's row starts
 CHOSEN = ROWS + LANES  # the topics drawn
-LOW = CHOSEN + LANES  # where a draw takes two words, the second that each slot uses now
+LOW = CHOSEN + LANES  # if a draw takes two words, the second word that each slot uses now
 BITS_SIZE = LOW + LANES
 
 # Places in `slots` (uint64):
@@ -56,7 +57,7 @@ TOKEN = WORD_ROW + LANES  # the token that each slot is at
 END = TOKEN + LANES  # the end of its document; a slot is idle when token == end
 PLACE = END + LANES  # where in `bits` its draw lies
 _DOCUMENT = PLACE + LANES
-_AGAIN = _DOCUMENT + LANES  # how often its document is to be visited once more
+_AGAIN = _DOCUMENT + LANES  # how many more visits its document gets
 _WINDOW_BLOCK = _AGAIN + LANES  # the first block of its next window
 _VISITS = _WINDOW_BLOCK + LANES  # of each document
 _NEXT = _VISITS + 1  # the next document to start
@@ -94,7 +95,7 @@ def start_document(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> bool:
-    """Put the next document that has a token into this slot; False, and the slot idle, if there is none."""
+    """Put the next non-empty document into this slot. If there is none, the slot is idle and the result False."""
     document = np.int64(slots[_NEXT])
     while document < last and offsets[document] == offsets[document + 1]:
         document += 1
@@ -130,7 +131,7 @@ def _make_blocks_ahead(
     for lane in range(LANES):
         while document < last and block * BLOCK >= min(visits * (offsets[document + 1] - offsets[document]), WINDOW):
             document, block = document + 1, np.int64(0)
-        bits[_PLACES + lane] = numbers[document] if document < last else np.uint32(0)  # behind the last: never used
+        bits[_PLACES + lane] = numbers[document] if document < last else np.uint32(0)  # after the last: never used
         bits[_PLACES + LANES + lane] = block
         block += 1
     fill_group(key, purpose, sweep, bits, _PLACES, bits, _AHEAD)
@@ -148,8 +149,8 @@ def step_on(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> bool:
-    """To the next token of the document, or to its first if it is to be visited again; False, and nothing done, after
-    its last visit."""
+    """Go to the next token of the document, or to its first if it is to be visited again. After its last visit, do
+    nothing and return False."""
     token = slots[TOKEN + slot] + np.uint64(1)
     if token == slots[END + slot]:
         if slots[_AGAIN + slot] == 0:
@@ -174,7 +175,7 @@ def _fill_window(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    """The next draws of the slot's document: a window of them, or as many as it still wants."""
+    """The next draws of the slot's document: a window of them, or as many as it still needs."""
     document, block = np.int64(slots[_DOCUMENT + slot]), np.int64(slots[_WINDOW_BLOCK + slot])
     left = np.int64(slots[_AGAIN + slot]) * (offsets[document + 1] - offsets[document])
     left += np.int64(slots[END + slot] - slots[TOKEN + slot])
@@ -196,7 +197,7 @@ def enter_token(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    """Make the slot's token ready to be drawn: its word, its random bits, and its topic out of the counts."""
+    """Prepare the draw of the slot's token: its word, its random bits, and its topic removed from the counts."""
     i, place = slots[TOKEN + slot] >> np.uint64(doubled), slots[PLACE + slot]
     slots[WORD_ROW + slot] = np.uint64(words[i]) * np.uint64(width)
     bits[NOW + slot] = bits[place]
@@ -227,7 +228,7 @@ def fill_slots(
 ) -> None:
     """Put the first documents into the slots, ready for the first draws.
 
-    ``doubled`` is 1 where a draw takes two words of the stream, else 0: ``offsets`` are then twice those of the tokens,
+    ``doubled`` is 1 if a draw takes two words of the stream, else 0: ``offsets`` are then twice those of the tokens,
     and token i of a document takes the words 2i and 2i + 1. ``width`` is that of a row of weights.
     """
     open_slots(first, n_visits, slots)
@@ -258,9 +259,9 @@ def book_draws(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> int:
-    """Write down the topics that were drawn and step on; how many slots had a token.
+    """Write the topics that were drawn and go to the next tokens. Returns how many slots had a token.
 
-    The next token leaves its counts here, long before the sums over topics read them.
+    The next token is removed from the counts here, long before the sums over topics read them.
     """
     active, double = 0, np.uint64(doubled)
     for slot in range(LANES):

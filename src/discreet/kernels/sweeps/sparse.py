@@ -1,10 +1,10 @@
-"""The frozen sweep for many topics: a draw looks only at the topics present in the document.
+"""The frozen sweep for many topics: a draw reads only the topics present in the document.
 
 p(k) ∝ weights[w, k] · (n[d, k] + alpha[k]) is split in two (as Yao, Mimno and McCallum, KDD 2009, split it): the part
 with n[d, k] has as many terms as the document has topics; the part with alpha does not depend on the document, so its
-sum is one number a word, made once a sweep, and its row is read only when the mark falls there.
+sum is one number per word, computed once per sweep, and its row is read only when the mark falls there.
 
-Each slot keeps the document's topics as a short list (topic, count) in no particular order: a topic that leaves is
+Each slot keeps the document's topics as a short list (topic, count) in no particular order: a topic that is removed is
 replaced by the last one. Otherwise as in ``dense.py``: sixteen documents in step, lane sums, one transposition.
 """
 
@@ -55,7 +55,7 @@ def smooth_sums(
 def _draw_smooth(word: Int, mark: np.float32, weights: Float32Array, alpha: Float32Array, smooth: Float32Array) -> int:
     """The topic at ``mark`` in the running sum of weights · alpha: first the block of sixteen, then within it.
 
-    A mark that rounding has pushed past the end of its block stays in the last topic that has any weight.
+    If rounding has raised the mark past the end of its block, the last topic with any weight is chosen.
     """
     width = alpha.shape[0]
     n_blocks = width // LANES
@@ -142,7 +142,7 @@ def take_token(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    """Also note the sum of the alpha part of its word, and prefetch the weights that the draw will read."""
+    """Also store the sum of the alpha part of its word, and prefetch the weights that the draw will read."""
     width = alpha.shape[0]
     word, one = slots[WORD_ROW + slot], np.uint64(1)
     rows[2 * LANES * capacity + LANES * LANES + slot] = smooth[(word + np.uint64(width)) // np.uint64(LANES) - one]
@@ -178,7 +178,7 @@ def list_document(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    """Forget the topics of the slot's last document and list those of the new one."""
+    """Remove the topics of the slot's last document and list those of the new one."""
     width = alpha.shape[0]
     for place in range(np.int64(slots[_PRESENT + slot])):
         topic = np.uint64(bits[_IDS + slot * capacity + place])
@@ -236,7 +236,7 @@ def sweep_sparse(
                 store(rows, partial + j, total)
             store(rows, sums + slot * LANES, total)
 
-        # 2. One document a lane: does the mark fall into the alpha part? If not, in which lane?
+        # 2. One document per lane: does the mark fall into the alpha part? If not, in which lane?
         transpose(rows, sums)
         present = nothing
         for lane in range(sums, sums + LANES * LANES, LANES):
@@ -255,5 +255,5 @@ def sweep_sparse(
         store(rows, rest, mark - below)
         store(bits, CHOSEN, chosen)
 
-        # 3. Find each topic, book it and step on.
+        # 3. Find each topic, record it and go to the next token.
         active = book_draws(last, 0, *documents, *functions, tables, bits, slots)

@@ -1,4 +1,4 @@
-"""Topics to start from: uniform ones that read no word, or topics drawn for each word from a table."""
+"""First topics: uniform ones, independent of the words, or topics drawn for each word from a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def first_topics(
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    """Uniform topics that read no word: ``floor(r · n_topics / 2^32)`` with r the token's 32-bit draw."""
+    """Uniform topics, independent of the words: ``floor(r · n_topics / 2^32)`` with r the token's 32-bit draw."""
     open_slots(first, 1, slots)
     slot = 0
     while start_document(slot, offsets, numbers, last, key, purpose, sweep, bits, slots):
@@ -65,8 +65,8 @@ def topics_by_word(
     """Each token's topic from p(k) ∝ table[w, k] · alpha[k], whose :func:`running_sums` are given.
 
     The topic is the number of running sums that the mark u · total has passed, as in a sweep (``lanes.passed``). All of
-    them are compared, sixteen at a time: 7 ns per token at 20 topics, where halving takes 31, because the processor
-    guesses half of its branches wrong. u has 24 random bits.
+    them are compared, sixteen at a time: 7 ns per token at 20 topics, where binary search takes 31, because the
+    processor mispredicts half of its branches. u has 24 random bits.
     """
     wide = at(width)
     open_slots(first, 1, slots)

@@ -1,4 +1,4 @@
-"""HybridLDA: single words protected against whoever sees every topic of every sweep. HDP-LDA, made sound."""
+"""HybridLDA: protects single words even if every topic of every sweep is seen. HDP-LDA, made sound."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from discreet.training.payment import Payment
 from discreet.training.private_fit import PrivateFit
 
 LONGEST = 2**17
-"""Tokens of one document: beyond this the secret order would not be uniform enough for what is charged."""
+"""Tokens of one document: with more, the secret order would not be uniform enough for what is charged."""
 
 MISSING = (
     "noise is added to the sampler's own counts, which later draws move without noise",
@@ -56,43 +56,29 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
        φ̃[k, w] = (clamp(ñ[k, w]) + β) / Σ_v (clamp(ñ[k, v]) + β), which stays during the sweep (ε_I, lines 10–17).
 
     One more release after the last sweep; the topics are the mean of the last ``n_average`` releases. Only the replaced
-    token's own draws read its word outside the noise, and their log-probability ratios lie in an interval of length
-    ε_I = 2·log(1 + C/β): the papers' "inherent privacy". T + 1 releases and T draws compose to the total that is
-    printed. **Read it before you use this**: with ε_I = 10 (the paper's Figure 5) and 100 sweeps the draws alone cost
-    ε = 810, which protects nothing, and with a small total the draws are so blunt that no topics form. And it is a
-    word's: a document of 100 words has about a hundredfold.
+    token's own draws read its word outside the noise, and their log-probability ratios lie in an interval of length ε_I
+    = 2·log(1 + C/β): the papers' "inherent privacy". T + 1 releases and T draws compose to the total that is printed.
+    **Read it before you use this**: with ε_I = 10 (the paper's Figure 5) and 100 sweeps the draws alone cost ε = 810,
+    which protects nothing, and with a small total the draws are so close to uniform that no topics form. And the total
+    is for one word: for a document of 100 words it is about a hundred times as large.
 
     Differences from Algorithm 1, which ``as_published=True`` runs instead: fresh noise on exact counts, not noise that
-    piles up in the sampler's own; the sweep is frozen, so shared counts do not move within it; counts are clamped below
-    at 0 too, and the divisor is the sum of clamped counts; T + 1 releases, and the model from releases only; discrete
-    noise; tokens in a secret order that no word decides; a uniform topic with probability 2⁻²⁰, sums in float64 and 53
-    random bits, because the bound is on the draw as implemented.
+    accumulates in the sampler's own counts; the sweep is frozen, so shared counts do not move within it; counts are
+    clamped below at 0 too, and the divisor is the sum of clamped counts; T + 1 releases, and the model from releases
+    only; discrete noise; tokens in a secret order that depends on no word; a uniform topic with probability 2⁻²⁰, sums
+    in float64 and 53 random bits, because the bound is on the draw as implemented.
 
-    Parameters
-    ----------
-    n_topics : int
-        K.
-    epsilon, delta : float
-        The total for the whole fit. Give ``epsilon`` (nine tenths for draws, the rest for noise), or ``epsilon`` and
-        one of the next two, or the next two alone.
-    epsilon_laplace : float, optional
-        ε_L of one release. With ``as_published``: None means no noise ("Limited Inherent" in the paper's Figure 5).
-    epsilon_inherent : float, optional
-        ε_I of one sweep, that is, the clip C = β·(e^{ε_I/2} − 1).
-    alpha, beta : float
-        The priors. A larger β makes the same ε_I a larger C: the paper's "setting the hyper-parameter β larger".
-    n_sweeps : int
-        T.
-    n_average : int
-        ``components_`` are made of the mean of so many last releases (sound form only; costs nothing).
-    as_published : bool
-        Run Algorithm 1 to the letter. Its ε = T·(ε_L + ε_I) is *claimed*; the guarantee says what is missing.
-    ledger : Ledger, optional
-        Per word. Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
-    checkpoint, checkpoint_every :
-        As in :class:`~discreet.PrivateLDA`, in sweeps. Sound form only.
-    n_threads, random_state, progress, callbacks :
-        As in :class:`~discreet.LDA`. A seeded run promises nothing. Algorithm 1 is sequential and uses one thread.
+    Parameters ---------- n_topics : int K. epsilon, delta : float The total for the whole fit. Give ``epsilon`` (nine
+    tenths for draws, the rest for noise), or ``epsilon`` and one of the next two, or the next two alone.
+    epsilon_laplace : float, optional ε_L of one release. With ``as_published``: None means no noise ("Limited Inherent"
+    in the paper's Figure 5). epsilon_inherent : float, optional ε_I of one sweep, that is, the clip C = β·(e^{ε_I/2} −
+    1). alpha, beta : float The priors. A larger β makes the same ε_I a larger C: the paper's "setting the
+    hyper-parameter β larger". n_sweeps : int T. n_average : int ``components_`` are the mean of this many last releases
+    (sound form only; costs nothing). as_published : bool Run Algorithm 1 to the letter. Its ε = T·(ε_L + ε_I) is
+    *claimed*; the guarantee says what is missing. ledger : Ledger, optional Per word. Charged with the whole plan
+    before the first noise is drawn. By default a new one for this fit. checkpoint, checkpoint_every : As in
+    :class:`~discreet.PrivateLDA`, in sweeps. Sound form only. n_threads, random_state, progress, callbacks : As in
+    :class:`~discreet.LDA`. A seeded run promises nothing. Algorithm 1 is sequential and uses one thread.
 
     Attributes
     ----------
@@ -177,7 +163,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), clip
         if laplace is None:
             self.guarantee_ = Guarantee.none(
-                f"limited inherent privacy only: draws are held to {inherent:g} a sweep, but counts leave without noise"
+                f"limited inherent privacy only: draws are held to {inherent:g} per sweep, counts are without noise"
             )
         else:
             self.guarantee_ = claimed(float(total), Observer.TRAJECTORY, key, corpus, *MISSING, *conditions)
@@ -185,7 +171,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
 
 
 def _check_lengths(corpus: Corpus) -> None:
-    """Lengths are public here: neighbours have the same."""
+    """Lengths are public here: they are the same in neighbouring data."""
     longest = int(corpus.lengths.max(initial=0))
     if longest >= LONGEST:  # [longest]
         raise InputError(f"a document may have up to {LONGEST - 1:,} tokens; found {longest:,}. Split long documents.")
@@ -220,14 +206,14 @@ class _Training:
         return {"last": np.array(self.last), **self.engine.state()}
 
     def _release(self) -> IntArray:
-        """The exact counts of now with fresh noise, word × topic."""
+        """The current exact counts with fresh noise, word × topic."""
         exact = self.engine.count().astype(np.int64)  # [exact]
         noisy = self.releases.release(exact, self.plan.laplace)  # [release]
         self.last = [*self.last, noisy][-self.n_average :]
         return noisy
 
     def sweep(self, number: int) -> Measures:
-        """Release, clamp, draw every topic anew under what was released."""
+        """Release, clamp, and draw every topic again under what was released."""
         self.payment.open_round(number, self._state)
         table = np.clip(self._release(), 0.0, self.clip)  # [clamp] weights lie in [β, C + β]
         totals = topic_totals(table) + self.engine.n_words * self.beta

@@ -1,4 +1,4 @@
-"""What a HybridLDA fit costs, settled before the data are touched. Theorem B: ``models/hybrid/proof.md``."""
+"""What a HybridLDA fit costs, decided before the data are read. Theorem B: ``models/hybrid/proof.md``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from discreet.privacy.ledger import Budget
 from discreet.training import self_test
 
 DRAW_SHARE = 0.9
-"""Of ``epsilon``, for the draws by themselves; noise gets what is then left. On KOS more than 0.5 or 0.7 was better."""
+"""Share of ``epsilon`` for the draws alone; the noise gets the rest. On KOS more than 0.5 or 0.7 was better."""
 
 LARGEST_INHERENT = 64.0
 """Up to here, and with priors within `bounds.PRIOR`, every product of a draw is a normal float32."""
 
 SELF_TESTS = (self_test.laplace_noise, self_test.exact_draws)
-"""Of the kernels that the guarantee rests on."""
+"""Tests of the kernels that the guarantee depends on."""
 
 EXAMPLE = 100
 """Words of the document whose protection is stated beside that of a word."""
@@ -76,8 +76,8 @@ class HybridPlan:
         assert draw is not None
         if draw.eta <= slack:
             raise InputError(
-                f"epsilon is so small that nothing would be left for {n_sweeps} draws of {n_topics} topics. Take a "
-                "larger, or fewer sweeps."
+                f"epsilon is so small that nothing would be left for {n_sweeps} draws of {n_topics} topics. Use a "
+                "larger epsilon, or fewer sweeps."
             )
         if budget is not None and noise is None:
             found = discrete_laplace(budget, rounds=n_sweeps + 1, alongside=(Entry(draw, n_sweeps),))
@@ -105,7 +105,8 @@ class HybridPlan:
         return float(beta) * math.expm1(inherent / 2)  # [clip-of-range]
 
     def of_document(self, n_words: int, delta: float, spent: Sequence[Entry]) -> float:
-        """ε when so many words are replaced together: as many draws in each sweep, and as much more for a release.
+        """ε if ``n_words`` words are replaced together: ``n_words`` draws per sweep, and ``n_words`` times ε_L per
+        release.
 
         ``spent``: what was charged, which may be more than the plan.
         """
@@ -114,7 +115,7 @@ class HybridPlan:
         return accounting.epsilon([Entry(release, n_releases), Entry(self.draw, n_draws * n_words)], delta)
 
     def remarks(self, spent: Sequence[Entry], delta: float) -> tuple[str, ...]:
-        """What Theorem B does not cover, and what it comes to for a whole document."""
+        """What Theorem B does not cover, and what it gives for a whole document."""
         whole = self.of_document(EXAMPLE, delta, spent)
         meaning = f"ε = {whole:.4g}" + (", which protects nothing" if whole > 20 else "")
         return (
@@ -129,6 +130,6 @@ def _check_scale(noise: DiscreteLaplacePair) -> None:
 
     if not SMALLEST_SCALE <= 2 / noise.epsilon <= LARGEST_SCALE:
         raise InputError(
-            f"noise of epsilon_laplace={noise.epsilon:g} a release cannot be drawn: it must lie between "
+            f"noise of epsilon_laplace={noise.epsilon:g} per release cannot be drawn: it must lie between "
             f"{2 / LARGEST_SCALE:.2g} and {2 / SMALLEST_SCALE:g}. Change epsilon, epsilon_inherent or n_sweeps."
         )

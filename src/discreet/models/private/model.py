@@ -1,4 +1,4 @@
-"""PrivateLDA: topics of documents or people, proved to protect each of them whole. The one we recommend."""
+"""PrivateLDA: topics with a proof that each document, or each user, is protected as a whole. The recommended model."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ class PrivateLDA(SampledUnits, TopicModel):
     """Latent Dirichlet allocation under differential privacy for whole documents, or whole users.
 
     Theorem A of ``docs/guarantees.md``. In each of ``n_rounds`` rounds every unit takes part with probability
-    ``sampling_rate``, by a secret coin of its own. A unit that takes part draws a topic for each of its tokens from the
-    released topics and runs a few Gibbs sweeps from there; nothing is kept for the next round. It contributes the
-    expected topic counts of its words, less three quarters of what the released topics would have said of them,
-    weighted by cell, clipped to one norm and put on a grid of whole numbers (``kernels/sums/residuals.py``). The sum
-    gets discrete Gaussian noise in every cell and is released. Everything else is a function of what was released: what
-    is left out and the weights, averaging over rounds, shrinking words without a clear profile, normalising.
+    ``sampling_rate``, decided by its own secret coin. A unit that takes part draws a topic for each of its tokens from
+    the released topics and runs a few Gibbs sweeps from there; nothing is kept for the next round. It contributes the
+    expected topic counts of its words, minus three quarters of the counts that the released topics predict, weighted by
+    cell, clipped to one norm and put on a grid of whole numbers (``kernels/sums/residuals.py``). The sum gets discrete
+    Gaussian noise in every cell and is released. Everything else is a function of what was released: the subtracted
+    counts, the weights, the average over rounds, the shrinkage of words without a clear profile, and the normalisation.
 
-    Before the rounds two small releases settle what must not be read off the data: a histogram of the units' sizes
-    (their number and the clipping norm) and the frequencies of words (the weights, and what noisy profiles are shrunk
-    towards).
+    Before the rounds two small releases estimate what must not be read from the data directly: a histogram of the
+    units' sizes (their number and the clipping norm) and the frequencies of words (the weights, and what noisy profiles
+    are shrunk towards).
 
     Parameters
     ----------
     n_topics : int
     epsilon, delta : float
-        The budget of one fit, all releases together, and the selection of the vocabulary with them if that was private
+        The budget of one fit: all releases, and also the selection of the vocabulary if that was private
         (:class:`~discreet.PrivateVectorizer`). ``delta`` should be far below one over the number of units.
     alpha : float or array
         Prior weight of each topic in a document.
     n_units : int, optional
-        The number of units, if it is public. By default it is estimated from the histogram, and thereby charged.
+        The number of units, if it is public. By default it is estimated from the histogram, which is charged.
     n_rounds, sampling_rate :
-        Rounds; each unit's chance to take part in one.
+        The number of rounds; the probability that a unit takes part in one.
     local_sweeps : int, optional
-        Sweeps over the tokens of a unit within a round. By default 8, or 16 with more than 32 topics: among so many a
-        document takes longer to find its own. On arXiv abstracts with 50 topics and ε = 0.5 the perplexity was 946 with
-        16 sweeps, 965 with 8.
+        Sweeps over the tokens of a unit within a round. By default 8, or 16 with more than 32 topics: with many topics
+        a document needs more sweeps to find its own. On arXiv abstracts with 50 topics and ε = 0.5 the perplexity was
+        946 with 16 sweeps, 965 with 8.
     clip : float, optional
         The largest norm of a contribution, in tokens. By default a quarter of the median of the units' sizes
         (histogram).
@@ -59,7 +59,8 @@ class PrivateLDA(SampledUnits, TopicModel):
         A public cap on the tokens of one unit, applied before anything else.
     word_prior : array (n_topics, n_words), or {topic: {word: weight}}
         Seeds topics with words: prior knowledge, which must not come from the documents. A weight is a number of tokens
-        of the word that are known beforehand to be of the topic; as many as the documents have count half.
+        of the word that are assumed to belong to the topic. If it equals the count of the word in the documents, prior
+        and documents have equal influence.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint : path, optional
@@ -74,13 +75,14 @@ class PrivateLDA(SampledUnits, TopicModel):
     components_, alpha_, guarantee_, ledger_ :
         The topics, and what they promise.
     topic_shares_ : array
-        How much of the documents each topic is, long documents counting no more than the clip lets them. From what was
-        released for the topics, so it costs nothing more.
+        The share of each topic in the documents, where a long document counts only up to the clip. Computed from what
+        was released for the topics, so it costs nothing extra.
     standard_errors_ : array
-        Topic × word: the deviation of the noise in each cell of ``components_``, before shrinking, which lowers it.
+        Topic × word: the standard deviation of the noise in each cell of ``components_``, before shrinking, which
+        lowers it.
     usefulness_ : Usefulness
-        Whether the topics stand out of the noise, and what would help if not; from released numbers, so it may leave
-        with the topics. A warning says so where they are unlikely to be useful. None for a single topic.
+        Whether the topics stand out from the noise, and what would help if not. Computed from released numbers, so it
+        may be published with the topics. A warning is given if they are unlikely to be useful. None for a single topic.
     history_ : dict of lists
         Functions of released statistics only.
     """
@@ -128,5 +130,5 @@ class PrivateLDA(SampledUnits, TopicModel):
         check_seeds(self.word_prior, self.n_topics)
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
-        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        """The planned releases over ``n_words`` words, whose selection cost ``vocabulary_entries``."""
         return PrivatePlan.make(self, n_words, vocabulary_entries)

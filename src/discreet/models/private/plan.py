@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from discreet.models.variational.model import VariationalLDA
 
 SCALE = 16384.0
-"""Noise in steps of the grid: the same for every release, so that one table serves all; the grid follows the noise."""
+"""The noise scale in steps of the grid. It is the same for every release, so that one noise table serves all; the step
+of the grid is chosen to fit."""
 
 STEPS = 32.0
-"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) needs a finer grid: it would
-be lost between the steps of the usual one."""
+"""A clip of fewer steps than this (in the rounds, which have many cells, four times this) gets a finer grid: on the
+usual one most of it would be lost by rounding."""
 
 SIZES = 64
 """Bins of the histogram of unit sizes: bin b holds norms from 2^(b/4) on, in units of one token."""
 
 SIZE_SHARE, WORD_SHARE = 0.004, 0.05
-"""Of the budget (as precision): for the histogram of unit sizes, and for the frequencies of words."""
+"""Shares of the budget (as precision) for the histogram of unit sizes and for the word frequencies."""
 
 
-ONLY_NOISE = "epsilon={:g} is so small that nothing but noise would be left. Take a larger."
+ONLY_NOISE = "epsilon={:g} is so small that the result would be only noise. Choose a larger epsilon."
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class EqualRounds:
     rounds: Entry
     event: DiscreteGaussianRelease
     threshold: int
-    """No unit takes part unless 32 random bits are below this: the rate that is charged."""
+    """A unit takes part only if its 32 random bits are below this: the rate that is charged."""
     epsilon: float
 
     @property
@@ -49,7 +50,8 @@ class EqualRounds:
 
 
 def equal_event(rounds: Entry, refusal: str) -> DiscreteGaussianRelease:
-    """The event of equal rounds; ``refusal`` is said where the clip is lost in the noise."""
+    """The event of equal rounds. Raises an error with the message ``refusal`` if the clip is below one step of the
+    grid."""
     assert isinstance(rounds.event, DiscreteGaussianRelease)
     if rounds.event.sensitivity < 1:
         raise InputError(refusal)
@@ -63,17 +65,17 @@ class PrivatePlan:
     sizes: DiscreteGaussianRelease
     frequencies: DiscreteGaussianRelease
     preliminary: tuple[Entry, ...]
-    """Of these two, which are released ahead of the rounds."""
+    """The entries of these two releases, which precede the rounds."""
     rounds: tuple[Entry, ...]
     threshold: int
-    """A unit takes part when 32 random bits are below this."""
+    """A unit takes part when its 32 random bits are below this."""
     epsilon: float
 
     @classmethod
     def make(
         cls, model: PrivateLDA | VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()
     ) -> PrivatePlan:
-        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
+        """``vocabulary_entries``: the cost of the words, which comes from the same budget."""
         assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))
         if model.n_units is not None and model.delta >= 1 / model.n_units:
@@ -82,7 +84,7 @@ class PrivatePlan:
                 "would permit publishing one unit outright. Choose a much smaller delta, such as a thousandth of that."
             )
         values = SIZES + n_words * (1 + int(model.n_topics) * int(model.n_rounds))
-        # the multiplier if all were spent on one release of them all
+        # the noise multiplier if one release of all values took the whole budget
         whole = gaussian(budget, cells=values, scale=SCALE).noise
         sizes = on_grid(whole / math.sqrt(SIZE_SHARE), SIZES, scale=SCALE, steps=STEPS)
         frequencies = on_grid(whole / math.sqrt(WORD_SHARE), n_words, scale=SCALE, steps=STEPS)

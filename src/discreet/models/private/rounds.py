@@ -1,4 +1,4 @@
-"""The rounds of PrivateLDA: local sweeps, one clipped contribution per unit, noise, and what is made of it."""
+"""The rounds of PrivateLDA: local sweeps, one clipped contribution per unit, noise, and post-processing."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from discreet.models.private.model import PrivateLDA
 
 CLIP = 0.25
-"""The clip as a share of the median size of the units: clipping most of them costs less than noise for a longer one."""
+"""The clip as a share of the median size of the units: clipping most units costs less accuracy than the noise that a
+larger clip would need."""
 
 BACKGROUND_SHARE = 0.75
-"""λ: the share of a word's released profile that contributions leave out, as it is known already."""
+"""λ: the share of a word's released profile that is subtracted from contributions, since it is known already."""
 
 EVENNESS, LEAST = 0.6, 0.15
 """A cell's weight falls with the share of its topic in the word, (K·share + LEAST)^-EVENNESS: so the norm of a word is
@@ -38,8 +39,9 @@ STEP = 0.5
 """Round i moves the running average by i^-STEP."""
 
 FEW_TOPICS, SWEEPS, MORE_SWEEPS = 32, 8, 16
-"""Local sweeps in a round with up to so many topics, and with more. A start afresh knows nothing of the other words of
-the document; among many topics under much noise, 8 sweeps leave it short of what the document says as a whole."""
+"""`SWEEPS` local sweeps per round with up to `FEW_TOPICS` topics, `MORE_SWEEPS` with more. The first topics of a round
+ignore the other words of the document; with many topics and much noise, 8 sweeps are too few to find the document's own
+mixture."""
 
 
 def usual_sweeps(n_topics: int) -> int:
@@ -76,7 +78,7 @@ class PrivateRounds:
     ) -> None:
         self.model, self.plan, self.engine, self.payment, self.alpha = model, plan, engine, payment, alpha
         self.word_prior = word_prior
-        """Of seed words, topic × word."""
+        """Prior weights of seed words, topic × word."""
         self.local_sweeps = model.local_sweeps or usual_sweeps(model.n_topics)
         self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.events = plan.round_events
@@ -115,10 +117,10 @@ class PrivateRounds:
         for name in ("running", "final"):
             setattr(self, name, Average(saved[f"{name}_value"], saved[f"{name}_variance"]))
 
-    # --- what must not be read off the data ---------------------------------------------------------------------------
+    # --- sizes and frequencies, released before the rounds ------------------------------------------------------------
 
     def _learn_sizes(self) -> None:
-        """How many units there are, and how large: each unit counts once, in the bin of its norm."""
+        """Release how many units there are and how large they are: each unit counts once, in the bin of its norm."""
         event = self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
         noisy = self.releases.release(self.engine.size_histogram(SIZES) * step, event) / step
@@ -131,7 +133,7 @@ class PrivateRounds:
         self.clip = float(self.model.clip or CLIP * 2.0 ** ((middle + 0.5) / 4))
 
     def _learn_frequencies(self) -> None:
-        """The share of each word, from all units, clipped like any contribution."""
+        """Release the share of each word in all units, each clipped like any contribution."""
         engine, event = self.engine, self.plan.frequencies
         grid = self.clip / event.sensitivity
         cells = engine.word_counts(np.full(engine.n_words, 1 / grid), event.sensitivity)  # [words]
@@ -182,14 +184,15 @@ class PrivateRounds:
         return {}
 
     def _weights(self) -> FloatArray:
-        """What a local step weighs topics by: φ̃, times the number of words."""
+        """The topic weights of local steps: φ̃ times the number of words."""
         return shrink.topics(self.table) * self.engine.n_words
 
     def _step(self, number: int) -> float:
         return float(number**-STEP)
 
     def _weigh_cells(self) -> FloatArray:
-        """By word and by share of the topic; one factor keeps the usual norm of a contribution where it was."""
+        """Weights by word and by share of the topic; one common factor keeps the usual norm of a contribution
+        unchanged."""
         profiles = shrink.profiles(self.table)
         weights = self.word_weights[:, None] * (self.model.n_topics * profiles + LEAST) ** -EVENNESS
         known = BACKGROUND_SHARE * (2 - BACKGROUND_SHARE)
@@ -206,7 +209,7 @@ class PrivateRounds:
         return shrink.posterior(self.best.value, self.best.variance, self.frequencies, self.seeds)
 
     def finish(self, setting: Setting) -> None:
-        """Hand the topics to the model, with the noise that is left in them and whether they stand out of it."""
+        """Set the topics of the model, the noise that remains in them, and whether they stand out from it."""
         model, best, table = self.model, self.best, self.final_table()
         model.components_, model.topic_shares_ = np.ascontiguousarray(shrink.topics(table).T), shrink.shares(table)
         model.standard_errors_ = np.ascontiguousarray((np.sqrt(best.variance) / table.sum(axis=0)).T)

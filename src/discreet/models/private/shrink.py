@@ -1,7 +1,7 @@
 """From noisy released statistics to topics: post-processing, which costs nothing.
 
-A noisy table of word × topic is averaged over rounds. Then each word's profile over topics is pulled towards that of a
-word without any topic, its released frequency times the size of each topic: during the rounds by a linear rule, at the
+A noisy table of word × topic is averaged over rounds. Then each word's profile over topics is shrunk towards that of a
+word without any topic (its released frequency times the size of each topic): during the rounds by a linear rule, at the
 end by a posterior mean.
 """
 
@@ -17,14 +17,14 @@ FLOOR = 0.05
 """No cell falls below this share of its expectation without topics: a zero would never change again."""
 
 TRUST = 0.8
-"""The noise variance that the linear rule reckons with during the rounds, as a share of the true one: sharper topics
-make better local inference, and the noise of one round is averaged away by the next."""
+"""The noise variance that the linear rule assumes during the rounds, as a share of the true one: sharper topics improve
+local inference, and later rounds average out the noise of one round."""
 
 SHAPES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0, 80.0, 1000.0)
 """How unevenly a word may be spread over topics: the shapes of Gamma distributions of mean 1, from one topic to all."""
 
 STEPS = 8
-"""Of EM, for the share of words with each shape."""
+"""EM steps for the share of words with each shape."""
 
 
 @dataclass
@@ -39,20 +39,20 @@ class Average:
         return cls(np.zeros((n_words, n_topics)), np.zeros((n_words, n_topics)))
 
     def move(self, table: FloatArray, variance: FloatArray, step: float) -> None:
-        """A step of this size from the mean so far towards the new table."""
+        """Move the mean by the share ``step`` of its distance to the new table."""
         self.value = (1 - step) * self.value + step * table
         self.variance = (1 - step) ** 2 * self.variance + step**2 * variance
 
 
 def seeded(prior: FloatArray, counts: FloatArray) -> FloatArray:
     """How much of each word is expected in each topic because of its ``prior``, word × topic: a row sums to the share
-    that the prior's weights, which are numbers of tokens, have beside the word's own count."""
+    of the prior's weights, which are numbers of tokens, in these weights plus the word's own count."""
     return np.asarray(prior / (prior.sum(axis=1) + np.maximum(counts, 1e-300))[:, None])
 
 
 def without_topics(noisy: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None) -> FloatArray:
-    """What the table would be if no word had a topic: frequency of the word × size of the topic. Of seed words a share
-    (`seeded`) is where their prior says."""
+    """What the table would be if no word had a topic: frequency of the word × size of the topic. For seed words, the
+    share `seeded` is in the topics that their prior names."""
     sizes = np.maximum(noisy.sum(axis=0), 0)
     if not sizes.sum() > 0:
         sizes = np.ones(noisy.shape[1])
@@ -66,9 +66,9 @@ def without_topics(noisy: FloatArray, frequencies: FloatArray, seeds: FloatArray
 def shrunk(
     noisy: FloatArray, variance: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None
 ) -> FloatArray:
-    """The linear rule (empirical Bayes, James and Stein's in spirit): a word keeps of its deviation from
-    `without_topics` the share τ²/(τ² + v), with v the noise variance of the cell and τ² how much the word's profile
-    varies beyond it."""
+    """The linear rule (empirical Bayes, James and Stein's in spirit): a word keeps the share τ²/(τ² + v) of its
+    deviation from `without_topics`, where v is the noise variance of the cell and τ² the variance of the word's profile
+    beyond the noise."""
     flat = without_topics(noisy, frequencies, seeds)
     apart = noisy - flat
     signal = np.maximum((apart**2 - variance).mean(axis=1), 0)[:, None]
@@ -79,14 +79,15 @@ def shrunk(
 def posterior(
     noisy: FloatArray, variance: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None
 ) -> FloatArray:
-    """The mean of each cell given the noisy one. Its ratio to `without_topics` is Gamma(a, a) beforehand, the same a
-    for all cells of a word, one of `SHAPES`; how many words have which is learnt from all of them (EM)."""
+    """The posterior mean of each cell given its noisy value. The prior of its ratio to `without_topics` is Gamma(a, a),
+    with the same a for all cells of a word, one of `SHAPES`; the share of words with each shape is estimated from all
+    words (EM)."""
     flat = without_topics(noisy, frequencies, seeds)
     ratios, masses = _ratios()
     n_words = len(noisy)
     likelihood = np.empty((*noisy.shape, len(SHAPES)))
     mean = np.empty_like(likelihood)
-    for start in range(0, n_words, 256):  # a chunk's table has as many cells as there are ratios
+    for start in range(0, n_words, 256):  # in chunks, since `off` has a third axis over the ratios
         part = slice(start, start + 256)
         off = (noisy[part, :, None] - flat[part, :, None] * ratios) ** 2 / (-2 * variance[part, :, None])
         found = np.exp(off - off.max(axis=2, keepdims=True))
@@ -129,9 +130,9 @@ def profiles(table: FloatArray) -> FloatArray:
 
 
 def frequencies(noisy: FloatArray, deviation: float) -> FloatArray:
-    """Word frequencies from noisy counts: the mean of each count given the noisy one, under the distribution of counts
-    that explains all of them best (a non-parametric maximum of the likelihood, on a grid, by EM). A count far above the
-    noise is taken as it is."""
+    """Word frequencies from noisy counts: the posterior mean of each count given its noisy value, under the
+    distribution of counts that explains all noisy counts best (a non-parametric maximum of the likelihood, on a grid,
+    by EM). A count far above the noise is taken as it is."""
     top = max(float(noisy.max()), deviation)
     counts = np.geomspace(min(deviation / 30, top / 2), 1.2 * top, 300)
     off = ((noisy[:, None] - counts) / deviation) ** 2 / -2

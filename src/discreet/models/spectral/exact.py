@@ -15,7 +15,7 @@ from discreet.models.spectral.moments import Whitening, check_rank
 
 
 class Whitened(NamedTuple):
-    """All that the decomposition needs."""
+    """The input of the decomposition."""
 
     whitening: Whitening
     first: FloatArray
@@ -31,13 +31,13 @@ def exact_moments(engine: MomentEngine, n_topics: int, alpha0: float, word_power
     n = int(used.sum())
     if n == 0:
         raise InputError(
-            f"no document has {SHORTEST} words, which a third moment takes. Use longer documents or more words."
+            f"no document has {SHORTEST} words, which a third moment needs. Use longer documents or more words."
         )
     counts = engine.matrix()
     one = np.divide(1.0, lengths * n, where=used, out=np.zeros_like(lengths))
     two = np.divide(1.0, lengths * (lengths - 1) * n, where=used, out=np.zeros_like(lengths))
     first = counts.T @ one
-    common = np.where(first > 0, first * engine.n_words, 1.0)  # of a word that occurs nowhere any weight will do
+    common = np.where(first > 0, first * engine.n_words, 1.0)  # any weight will do for a word that never occurs
     weights = common**word_power
     diagonal, mean = weights**2 * (counts.T @ two), weights * first
     transposed = counts.T.tocsr()  # rows of words: both products then read memory in order

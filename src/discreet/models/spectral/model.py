@@ -34,7 +34,7 @@ MOST_TOPICS = 200
 """The whitened third moment has n_topics³ entries."""
 
 SMOOTHING = 0.01
-"""Of each topic that is the frequencies of words."""
+"""The share of the word frequencies in each topic."""
 
 
 @estimator
@@ -43,15 +43,15 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     documents.
 
     DeCarolis, Ram, Esmaeili, Wang and Huang, "An end-to-end differentially private LDA using a spectral algorithm"
-    (ICML 2020), on moments of Anandkumar et al. (NIPS 2012). The frequencies of words, pairs and triples of words in
-    a document determine the topics: the second moment M₂ is whitened, and the whitened third moment, a small tensor,
-    has the topics as its orthogonal components. Theirs and ours: α₀ is ``alpha0``, k ``n_topics``, d the words, μ
+    (ICML 2020), on moments of Anandkumar et al. (NIPS 2012). The frequencies of words, pairs and triples of words in a
+    document determine the topics: the second moment M₂ is whitened, and the whitened third moment, a small tensor, has
+    the topics as its orthogonal components. Their symbols and ours: α₀ is ``alpha0``, k ``n_topics``, d the words, μ
     ``components_``, α ``alpha_``.
 
     Without ``epsilon`` nothing is promised. With it, six noisy sums are released, each unit's part clipped: word
     frequencies (for word weights); histograms of the norms of moments (for the clips); M₁ and M₂; a histogram of
     whitened norms; and the whitened third moment. Topics are a function of these (``models/spectral/proof.md``). Topics
-    that would be more noise than signal are not made up: there are fewer then, with a warning.
+    that would be more noise than signal are left out, with a warning.
 
     Differences from the paper. Moments have the right coefficients (α₀/(α₀+2), not its Lemma 3's 1/(α₀+2)) and all
     diagonal terms. The paper's sensitivities do not hold, so units are clipped, each with one weight for all three
@@ -65,63 +65,35 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     ``configuration=1`` has a form that is *proven*, with other constants (``models/spectral/published/replaced.py``);
     it is what runs without ``as_published``.
 
-    Parameters
-    ----------
-    n_topics : int
-    alpha0 : float
-        The sum of the Dirichlet prior over topics, which this method cannot learn: small if a document has few topics.
-    epsilon, delta : float
-        The budget of one fit; ``epsilon=None`` is the plain form.
-    split : three numbers
-        How the budget, as precision, is shared between M₁, M₂ and the whitened third moment.
-    clip_factor : float
-        The longest second moment of a unit, as a multiple of their (released) median length; a unit beyond it has less
-        weight in all moments. A longer one lets in more noise. On arXiv's abstracts the default was better than 4
-        even at ε = 64. Many documents over few words (up to a hundred) that truly follow LDA want 4.
-    word_power : float
-        A word of frequency u gets the weight u^word_power.
-    decomposition : "power" or "simultaneous"
-        Robust tensor power iteration, or the paper's simultaneous power method (``models/spectral/tensor.py``).
-    fewer_topics : bool
-        Whether a private fit may return fewer topics where the noise hides the others. If not, it raises, and the
-        budget is spent all the same.
-    max_tokens : int
-        A public cap on the tokens of one unit (private form).
-    configuration : None, 1, 2, 3, 4 or "choose"
-        None: our form. A number: the paper's configuration, with noise on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂
-        (2); on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α (4). ``"choose"``: the paper's choice by
-        private likelihood (``models/spectral/published/choice.py``). ``split``, ``clip_factor``, ``word_power``,
-        ``fewer_topics``, ``max_tokens`` and ``groups`` are not part of them (``fewer_topics`` is of the proven one).
-    as_published : bool
-        Run the configuration as the paper prints it; its ε is claimed.
-    constants : "appendix" or "text"
-        Sensitivities that the published noise is for: of appendix H (eq. 64 and around), or of section 6 (every O(·) as
-        it stands).
-    edge_split : numbers, optional
-        Shares of ε and δ for the parts of a configuration: (e3, e4, e8) of 1, (σ_k, e6, e8) of 2, (σ_k, γ_s, e7, e8) of
-        3, (σ_k, γ_s, e9) of 4. Of the proven form: of precision, for (e3, e4).
-    choice_share : float
-        Of ε and δ, for the likelihood by which ``"choose"`` chooses.
-    ledger : Ledger, optional
-        Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
-    n_threads, random_state :
-        As in :class:`~discreet.LDA`. A seeded run promises nothing; the plain form draws nothing at random.
+    Parameters ---------- n_topics : int alpha0 : float The sum of the Dirichlet prior over topics, which this method
+    cannot learn: small if a document has few topics. epsilon, delta : float The budget of one fit; ``epsilon=None`` is
+    the plain form. split : three numbers How the budget, as precision, is shared between M₁, M₂ and the whitened third
+    moment. clip_factor : float The longest second moment of a unit, as a multiple of their (released) median length; a
+    unit beyond it has less weight in all moments. A larger factor adds more noise. On arXiv's abstracts the default was
+    better than 4 even at ε = 64. Many documents over few words (up to a hundred) that truly follow LDA need 4.
+    word_power : float A word of frequency u gets the weight u^word_power. decomposition : "power" or "simultaneous"
+    Robust tensor power iteration, or the paper's simultaneous power method (``models/spectral/tensor.py``).
+    fewer_topics : bool Whether a private fit may return fewer topics where the noise hides the others. If not, it
+    raises an error, and the budget is spent anyway. max_tokens : int A public cap on the tokens of one unit (private
+    form). configuration : None, 1, 2, 3, 4 or "choose" None: our form. A number: the paper's configuration, with noise
+    on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂ (2); on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α
+    (4). ``"choose"``: the paper's choice by private likelihood (``models/spectral/published/choice.py``). ``split``,
+    ``clip_factor``, ``word_power``, ``fewer_topics``, ``max_tokens`` and ``groups`` are not part of them (the proven
+    one has ``fewer_topics``). as_published : bool Run the configuration as the paper prints it; its ε is claimed.
+    constants : "appendix" or "text" The sensitivities used for the published noise: those of appendix H (eq. 64 and
+    around it), or of section 6 (every O(·) taken literally). edge_split : numbers, optional Shares of ε and δ for the
+    parts of a configuration: (e3, e4, e8) of 1, (σ_k, e6, e8) of 2, (σ_k, γ_s, e7, e8) of 3, (σ_k, γ_s, e9) of 4. Of
+    the proven form: of precision, for (e3, e4). choice_share : float Share of ε and δ for the likelihood by which
+    ``"choose"`` chooses. ledger : Ledger, optional Charged with the whole plan before the first noise is drawn. By
+    default a new one for this fit. n_threads, random_state : As in :class:`~discreet.LDA`. A seeded run promises
+    nothing; the plain form draws nothing at random.
 
-    Attributes
-    ----------
-    components_, alpha_, guarantee_ :
-        The topics, their prior (it sums to ``alpha0``) and what they promise.
-    n_topics_ : int
-        Topics found: fewer than ``n_topics`` where noise hides the others.
-    eigenvalues_ : array
-        Of M₂ (word weights included, noise taken off) that stand clear of the noise.
-    ledger_ :
-        Of a private fit (not of a claimed one).
-    configuration_, edge_split_, edges_ :
-        Of a published form: what ran, the shares, and for each part its name, ε, δ, printed sensitivity and scale of
-        noise. ``edges_`` is for the curator.
-    choice_ :
-        Of ``"choose"``: every candidate with its noisy log-likelihood.
+    Attributes ---------- components_, alpha_, guarantee_ : The topics, their prior (it sums to ``alpha0``) and what
+    they promise. n_topics_ : int Topics found: fewer than ``n_topics`` where noise hides the others. eigenvalues_ :
+    array Eigenvalues of M₂ (word weights included, noise subtracted) that stand clear of the noise. ledger_ : Of a
+    private fit (not of a claimed one). configuration_, edge_split_, edges_ : Of a published form: what ran, the shares,
+    and for each part its name, ε, δ, printed sensitivity and scale of noise. ``edges_`` is for the curator. choice_ :
+    Of ``"choose"``: every candidate with its noisy log-likelihood.
     """
 
     method = "spectral"
@@ -198,7 +170,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         fit.end(plan.entries, plan.epsilon)
 
     def _decompose(self, moments: Whitened, frequencies: FloatArray, least: float = 0.0) -> int:
-        """Set the topics; how many have a λ above ``least``. The others are left out."""
+        """Set the topics whose λ is above ``least``, and return their number. The others are left out."""
         whitening = moments.whitening
         tensor = whitening.tensor(moments.triples, moments.first, self.alpha0)
         parts = decompose(tensor, method=self.decomposition)
@@ -211,7 +183,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         return int(kept.sum())
 
     def _warn_of_noise(self, n_units: float, clear: int, *, public: bool = False) -> None:
-        """Of hidden topics, and of delta: functions of what was released, or of a ``public`` number of units."""
+        """Warn of hidden topics, and of delta: functions of what was released, or of a ``public`` number of units."""
         units = units_in_words(n_units, public=public)
         warn_of_delta(self.delta, n_units, units, stacklevel=4)
         if clear < self.n_topics:
@@ -221,7 +193,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
                 "epsilon would help."
             )
             if not self.fewer_topics:
-                raise InputError(f"{message} (fewer_topics=True gives a model with those there are.)")
+                raise InputError(f"{message} (fewer_topics=True gives a model with the clear ones.)")
             given = f"{clear} topics are" if clear > 1 else "one topic is"
             warnings.warn(f"{message} The model has fewer: {given} given.", stacklevel=4)
 
@@ -230,5 +202,5 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         return self_test.gaussian_noise, self_test.moments if self.configuration is None else self_test.cubes
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> SpectralPlan:
-        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        """The releases over ``n_words`` words, which have cost ``vocabulary_entries``."""
         return SpectralPlan.make(self, n_words, vocabulary_entries)

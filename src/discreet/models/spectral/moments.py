@@ -31,11 +31,11 @@ from discreet._types import FloatArray
 from discreet.models.spectral.tensor import Decomposition, from_unique
 
 USABLE = 1e-9
-"""Of the largest eigenvalue of M₂: what is smaller cannot be told from the rounding of zero."""
+"""As a share of the largest eigenvalue of M₂: a smaller eigenvalue cannot be distinguished from rounding errors."""
 
 
 class Topics(NamedTuple):
-    """What the moments say."""
+    """Topics and their prior, from the moments."""
 
     topics: FloatArray
     """topic × word, as they come out: rows sum to 1, entries may be negative."""
@@ -69,7 +69,7 @@ class Whitening:
         """Undo the whitening: μᵢ ∝ G⁻¹UΣ^½vᵢ, αᵢ from λᵢ."""
         raw = (self.vectors * np.sqrt(self.values)) @ found.vectors / self.word_weights[:, None]
         sums = raw.sum(axis=0)
-        raw = raw * np.where(sums < 0, -1.0, 1.0)  # noise may turn a vector round; a topic is positive
+        raw = raw * np.where(sums < 0, -1.0, 1.0)  # noise may flip the sign of a vector; a topic is positive
         sums = np.maximum(np.abs(sums), 1e-3 * np.abs(raw).sum(axis=0))
         weights = (2 / ((alpha0 + 2) * np.maximum(found.values, 1e-300))) ** 2
         floor = 1e-3 / len(weights)
@@ -83,21 +83,21 @@ def check_rank(values: FloatArray, n_topics: int) -> None:
     if usable < n_topics:
         raise InputError(
             f"the second moment has {counted(usable, 'usable eigenvalue')}, so {counted(n_topics, 'topic')} cannot be "
-            f"told apart. Ask for at most {counted(usable, 'topic')}, or use more documents of at least three words, "
-            "more words, or a smaller alpha0."
+            f"distinguished. Ask for at most {counted(usable, 'topic')}, or use more documents of at least three words,"
+            " more words, or a smaller alpha0."
         )
 
 
 def to_simplex(rows: FloatArray) -> FloatArray:
     """Probabilities: what is negative becomes 0, and the rest is scaled to sum to 1.
 
-    Not the nearest probabilities in ℓ₂, which would take one amount off all entries, and so remove rare words: on arXiv
-    those cost 5 to 54 points of perplexity in four settings.
+    Not the nearest probabilities in ℓ₂, which would subtract one amount from all entries, and so remove rare words: on
+    arXiv that cost 5 to 54 points of perplexity in four settings.
     """
     positive = np.maximum(rows, 0.0)
     return np.asarray(positive / positive.sum(axis=1, keepdims=True))
 
 
 def smoothed(topics: FloatArray, frequencies: FloatArray, share: float) -> FloatArray:
-    """A little of the words' frequencies in every topic: an entry of zero would forbid the word forever."""
+    """Mix a little of the word frequencies into every topic: an entry of zero would exclude the word completely."""
     return np.asarray((1 - share) * topics + share * frequencies)

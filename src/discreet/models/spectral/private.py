@@ -1,4 +1,4 @@
-"""The moments of SpectralLDA under differential privacy: what is released, in which order, at what price."""
+"""The moments of SpectralLDA under differential privacy: what is released, in which order, at what cost."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ MOST_WORDS = 10_000
 """The noisy second moment has a cell for each pair of words."""
 
 COARSE, FINE = 4096.0, 65536.0
-"""Noise in steps of the grid. A moment is spread over many cells, so its grid must be fine: a cell is truncated."""
+"""The noise, in grid steps. A moment is spread over many cells, which are truncated, so its grid must be fine."""
 
 BINS, FIRST_BIN = 128, -80
-"""Of histograms of norms: bin b holds those from 2^((b + FIRST_BIN)/4) on."""
+"""Bins of the histograms of norms: bin b starts at 2^((b + FIRST_BIN)/4)."""
 
 SMALL_SHARES = {"frequencies": 0.02, "norms": 0.004, "sizes": 0.004}
-"""Of the budget (as precision), for what must not be read off the data; the moments share the rest."""
+"""Shares of the budget (as precision) for numbers that must not be read from the data directly; the moments share the
+rest."""
 
 CLIP_ONE, CLIP_THREE = 1.0, 10.0
-"""Clips as shares of the median norm of the units; the first may be longer. The third is generous: its noise is small,
-since it has few cells, and what it takes off is missing beside corrections that come from the other two moments."""
+"""Clips as multiples of the median norm of the units; the first may be longer. The third is generous: its noise is
+small because it has few cells, and what it cuts off would be missing when corrections from the other two moments are
+subtracted."""
 
 HALF = math.sqrt(2) + math.sqrt(0.5)
 """An eigenvalue beyond this many σ√d of noise has a vector of which at least half (squared) is signal. The noise alone
@@ -46,7 +48,7 @@ ends at 2σ√d."""
 
 @dataclass(frozen=True)
 class SpectralPlan:
-    """Six releases, decided with their noise before the data are touched."""
+    """Six releases, decided with their noise before the data are read."""
 
     frequencies: DiscreteGaussianRelease
     norms: DiscreteGaussianRelease
@@ -82,7 +84,7 @@ class SpectralPlan:
         assert isinstance(entry.event, DiscreteGaussianRelease)
         if min(event.sensitivity for event in (*found.values(), entry.event)) < 2:  # a histogram needs √2
             raise InputError(
-                f"epsilon={model.epsilon:g} is so small that nothing but noise would be left. Take a larger."
+                f"epsilon={model.epsilon:g} is so small that the result would be only noise. Use a larger one."
             )
         return cls(**found, third=entry.event, epsilon=last.epsilon)
 
@@ -118,7 +120,8 @@ class Found(NamedTuple):
 
     @property
     def least(self) -> float:
-        """What a λ must exceed. The noise in T(v, v, v) is up to √6 deviations for one v, and k may be chosen from."""
+        """The bound that a λ must exceed. The noise in T(v, v, v) is up to √6 deviations for one v, and v is one of
+        k."""
         return self.deviation * math.sqrt(6 * max(self.n_above, 1))
 
 
@@ -232,7 +235,7 @@ def leading_of_noisy(matrix: FloatArray, k: int) -> tuple[FloatArray, FloatArray
     basis, images = np.zeros((d, 0), np.float32), np.zeros((d, 0), np.float32)
     for _ in range(15):
         block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
-        block = np.linalg.qr(block - basis @ (basis.T @ block))[0]  # once more: float32 forgets what is orthogonal
+        block = np.linalg.qr(block - basis @ (basis.T @ block))[0]  # once more: float32 loses orthogonality
         image = single @ block
         basis, images = np.hstack([basis, block]), np.hstack([images, image])
         block = image
@@ -252,7 +255,7 @@ def symmetric(cells: IntArray, d: int) -> FloatArray:
 
 
 def _histogram(norms: FloatArray) -> IntArray:
-    """Units by their norm; those without any are in no bin."""
+    """Units by their norm; units with norm 0 are in no bin."""
     norms = norms[norms > 0]
     bins = np.clip(np.floor(4 * np.log2(norms)) - FIRST_BIN, 0, BINS - 1).astype(np.int64)
     return np.bincount(bins, minlength=BINS).astype(np.int64)

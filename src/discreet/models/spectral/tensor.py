@@ -1,15 +1,15 @@
 """Orthogonal decomposition of a small symmetric tensor: T ≈ Σ λᵢ vᵢ⊗vᵢ⊗vᵢ with orthonormal vᵢ.
 
 Two methods. *Robust tensor power iteration* with deflation (Anandkumar, Ge, Hsu, Kakade, Telgarsky, JMLR 2014,
-Algorithm 1): v ← T(I, v, v)/‖·‖ from many starts, the best of them refined and taken off, k times. The *simultaneous
+Algorithm 1): v ← T(I, v, v)/‖·‖ from many starts, the best of them refined and subtracted, k times. The *simultaneous
 power method* (Wang and Lu, ICML 2017, used by DP spectral LDA): all vectors at once, Y = [T(I, qⱼ, qⱼ)]ⱼ, Q ← QR(Y),
 from the eigenvectors of a random slice T(I, I, w).
 
-Different from both: after each vector the power iteration goes on in the space beside those found (theirs takes λ v⊗v⊗v
-off and searches the whole space); several slices w are tried and the best is kept, because one may have close
-eigenvalues, and its eigenvectors are then anything; and both methods end with the same steps, Q ← the orthonormal
-matrix nearest to Y, which favour no vector before another as QR and deflation do. On an exactly decomposable tensor
-those steps change nothing. The iterations need no gap between the λᵢ: ties are as easy as anything else.
+Different from both: after each vector the power iteration continues in the orthogonal complement of those found (theirs
+subtracts λ v⊗v⊗v and searches the whole space); several slices w are tried and the best is kept, because one may have
+close eigenvalues, and its eigenvectors are then arbitrary; and both methods end with the same steps, Q ← the
+orthonormal matrix nearest to Y, which favour no vector before another as QR and deflation do. On an exactly
+decomposable tensor those steps change nothing. The iterations need no gap between the λᵢ: ties are not a difficulty.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TOLERANCE = 1e-12
 """A step that moves no entry of a vector by more than this is the last."""
 
 UNSETTLED = (
-    "the tensor decomposition did not settle, so the topics are not to be trusted. More documents, fewer topics or "
+    "the tensor decomposition did not settle, so the topics cannot be trusted. More documents, fewer topics or "
     "another alpha0 would help."
 )
 
@@ -39,7 +39,7 @@ class Decomposition(NamedTuple):
     values: FloatArray
     converged: bool
     share: float
-    """Of the squared entries of T, what Σ λᵢ vᵢ⊗vᵢ⊗vᵢ accounts for: 1 if T is exactly decomposable."""
+    """The share of the squared entries of T that Σ λᵢ vᵢ⊗vᵢ⊗vᵢ accounts for: 1 if T is exactly decomposable."""
 
 
 def from_unique(entries: FloatArray, k: int) -> FloatArray:
@@ -61,7 +61,7 @@ def unique_places(k: int) -> tuple[IntArray, IntArray, IntArray]:
 def decompose(
     tensor: FloatArray, *, method: Method = "power", n_restarts: int = 20, n_steps: int = 200, seed: int = 0
 ) -> Decomposition:
-    """All k vectors of a k×k×k tensor. ``seed`` is of the starts, which are no secret and no privacy noise."""
+    """All k vectors of a k×k×k tensor. ``seed`` decides the starts, which are neither secret nor privacy noise."""
     k = len(tensor)
     if not np.isfinite(tensor).all():
         raise InputError("the tensor holds a number that is not finite. Check the moments that it was made of.")
@@ -98,7 +98,7 @@ def _scaled(vectors: FloatArray) -> FloatArray:
 
 
 def _one_after_another(tensor: FloatArray, rng: np.random.Generator, n_restarts: int, n_steps: int) -> FloatArray:
-    """Power iteration, one vector after another, each in the space beside those found."""
+    """Power iteration, one vector after another, each in the orthogonal complement of those found."""
     k, left = len(tensor), tensor
     beside = np.eye(k)  # columns: a basis of the directions that are left
     found = np.zeros((k, k))
@@ -139,7 +139,7 @@ def _all_at_once(tensor: FloatArray, rng: np.random.Generator, n_restarts: int, 
 
 
 def _refined(tensor: FloatArray, vectors: FloatArray, n_steps: int) -> tuple[FloatArray, bool]:
-    """Q ← the orthonormal matrix nearest to [T(I, qⱼ, qⱼ)]ⱼ until it stands still; whether it did."""
+    """Q ← the orthonormal matrix nearest to [T(I, qⱼ, qⱼ)]ⱼ until it no longer changes; returns whether it stopped."""
     left, _, right = np.linalg.svd(vectors)
     basis = left @ right
     for _ in range(n_steps):

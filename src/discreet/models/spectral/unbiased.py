@@ -1,4 +1,5 @@
-"""M̂₂ and M̂₃ of Lemma 21: the moments of LDA without bias, each document beside the others and never beside itself.
+"""M̂₂ and M̂₃ of Lemma 21: the moments of LDA without bias: products of different documents only, never of a document
+with itself.
 
 DeCarolis, Ram, Esmaeili, Wang and Huang (ICML 2020), appendix C. With N documents, a = α₀/(α₀+1), b = −α₀/(α₀+2), c =
 2α₀²/((α₀+1)(α₀+2)), a document's own moments M₁ⁿ M₂ⁿ M₃ⁿ (``kernels/sums/moments.py``), and n, m, p always different,
@@ -7,9 +8,9 @@ DeCarolis, Ram, Esmaeili, Wang and Huang (ICML 2020), appendix C. With N documen
     M̂₃ = 1/N Σ M₃ⁿ + b/N(N−1) Σ [M₂ⁿ⊗M₁ᵐ in its three orders] + c/N(N−1)(N−2) Σ M₁ⁿ⊗M₁ᵐ⊗M₁ᵖ.
 
 Differences from the paper. Eq. (8) and (9) sum over equal n, m, p too, while the proof of Lemma 22 leaves them out:
-here they are left out. Eq. (7) has a factor α₀(α₀+1)(α₀+2)/2 that Lemma 3 has not: left out. Documents with fewer than
-three words have no third moment and count as zero in all sums, but as documents in N. M̂₃ is only ever seen through a
-d×k matrix.
+here they are left out. Eq. (7) has a factor α₀(α₀+1)(α₀+2)/2 that Lemma 3 does not have: left out. Documents with fewer
+than three words have no third moment and count as zero in all sums, but as documents in N. M̂₃ is only ever computed
+multiplied by a d×k matrix on each side.
 
 ``sensitivities`` is ours: the paper's do not hold (``models/spectral/proof.md``).
 """
@@ -28,7 +29,7 @@ from discreet.engines import open_moments
 from discreet.models.spectral.tensor import from_unique
 
 FEWEST = 3
-"""Documents that M̂₃ takes."""
+"""The fewest documents that M̂₃ needs."""
 
 ROWS = 4096
 """Documents whose cubes are added at a time."""
@@ -54,9 +55,9 @@ def sensitivities(alpha0: float) -> tuple[float, float]:
     """
     a, b, c = Coefficients.of(alpha0)
     third = max(
-        2 + 6 * b**2 + 6 * (b + c) ** 2,  # all others say one word
+        2 + 6 * b**2 + 6 * (b + c) ** 2,  # all others have one word
         2 + 6 * b**2 + 3 * c**2,  # two others, two words
-        2 + 12 * b + 18 * b**2 + 6 * c**2,  # two others, who say what was replaced and what replaced it
+        2 + 12 * b + 18 * b**2 + 6 * c**2,  # two others, with the words replaced and put in
     )
     return math.sqrt(2 + 4 * a**2), math.sqrt(third)  # [replaced]
 
@@ -125,7 +126,7 @@ def _cubes(rows: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def singular(matrix: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """The vectors (columns) of the ``k`` largest singular values of a symmetric matrix, and these.
+    """The vectors (columns) of the ``k`` largest singular values of a symmetric matrix, and the values.
 
     An SVD leaves the sign of a vector open: here its largest entry is positive."""
     d = len(matrix)

@@ -29,8 +29,8 @@ class SubsampledLDA(SampledUnits, TopicModel):
     ``sampling_rate``, by a secret coin of its own, sweeps over its tokens under the released topics, and contributes
     its topic counts, clipped. The sum gets discrete Gaussian noise in every cell and is released; the topics of the
     next round are made of a running mean of what was released. Theorem A, in ``models/subsampled/proof.md`` and
-    ``docs/guarantees.md``: proven for the unit, against whoever sees every release. :class:`~discreet.PrivateLDA` is
-    the same theorem with a better recipe; this one is as plain as the paper's, and there to compare.
+    ``docs/guarantees.md``: proven for the unit, against an observer of every release. :class:`~discreet.PrivateLDA` is
+    the same theorem with a better recipe; this one has only the paper's steps, and is here for comparison.
 
     **As published** (``as_published=True``): Algorithm 1 line by line, for reproduction. Its ε is only *claimed*, and
     ``guarantee_`` says why.
@@ -57,53 +57,39 @@ class SubsampledLDA(SampledUnits, TopicModel):
     * A contribution is clipped to ℓ₂ norm ``clip``; the paper clips counts before a draw, which bounds no sensitivity.
     * Noise is calibrated to (ε, δ) for all rounds together (privacy loss distributions), not at one Rényi order.
     * Sweeps are frozen: counts do not move within one. A round has ``local_sweeps`` of them (the paper: one).
-    * A cell below half its noise deviation is taken as that; the paper lets counts be negative.
+    * A cell below half its noise deviation is set to that value; the paper lets counts be negative.
     * Topics start around uniform, without reading a word; Θ is not kept.
     * ``adaptive``: Eq. 10 gives a token the rate vγ if its word is frequent in its topic, else 0. A unit's rate here is
       the mean over its tokens, vγ · (share of frequent ones). Frequent words are those of the released counts, and the
       largest rate, vγ, is charged.
     * Eq. 9 reads the perplexity of ``public`` documents, and all ``n_rounds`` are charged.
 
-    Differences of the published form from Algorithm 1, where it is silent or cannot be meant:
+    Differences of the published form from Algorithm 1, where it says nothing or cannot be meant as printed:
 
     * "while not convergent or Iter <= ITER" would never stop before ITER, and then once too late: here training ends
       when it has converged, or after ITER iterations.
-    * "Add noise to each n_k^t", inside the token loop, is read as the K cells of the visited word t. So read, noise
-      soon drowns the counts; ``noise="iteration"`` adds it once to every cell before each iteration, as the paper's
-      section 3.1 says of HDP-LDA. Noise is a discrete Gaussian of 4,096 steps a standard deviation σ = √(α/(2ε(α))).
-    * A token leaves the counts before it is drawn anew (its Eq. 1). Counts below zero are read as zero, each by itself:
-      else a probability could be negative. The same for the totals, which noise does drive below zero in long runs.
+    * "Add noise to each n_k^t", inside the token loop, is read as the K cells of the visited word t. In this reading
+      noise soon exceeds the counts; ``noise="iteration"`` adds it once to every cell before each iteration, as the
+      paper's section 3.1 says of HDP-LDA. Noise is a discrete Gaussian with 4,096 steps per standard deviation σ =
+      √(α/(2ε(α))).
+    * A token is removed from the counts before it is drawn again (its Eq. 1). Counts below zero are read as zero, each
+      by itself: else a probability could be negative. The same for the totals, which noise does drive below zero in
+      long runs.
     * Θ is not kept. Without ``public``, Eq. 9 reads the perplexity of the training documents under their Θ and Φ, as
-      the paper's seems to.
+      the paper seems to do.
     * ``adaptive``: frequent words are those of the noisy counts at the start of an iteration; ε_sub is that of the
       rate vγ.
 
-    Parameters
-    ----------
-    n_topics : int
-    epsilon, delta : float
-        The budget of one fit; ``delta`` should be far below one over the number of units. As published: the total that
-        the paper would print; ``delta`` only converts it.
-    alpha : float or array
-    beta : float
-    n_rounds : int
-        Rounds, all of which are paid for.
-    sampling_rate : float
-    local_sweeps : int
-        Local sweeps in a round.
-    clip : float
-        The largest norm of a unit's contribution, in tokens. A public number: do not look at the documents for it.
-    adaptive, boost, frequent_share :
-        Sampling by Eq. 10. ``boost`` · ``sampling_rate`` must be at most 1.
-    tolerance, patience :
-        Stop by Eq. 9. Needs ``fit(X, public=...)``.
-    max_tokens : int
-        A public cap on the tokens of one unit, applied before anything else.
-    as_published, order, round_epsilon, max_count, noise :
-        The published form. ``round_epsilon``, when given, takes the place of ``epsilon`` (the paper's experiments have
-        order 14 and ε(α) = 2).
-    ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbacks :
-        As in :class:`~discreet.PrivateLDA`. The published form refuses a ledger and a checkpoint.
+    Parameters ---------- n_topics : int epsilon, delta : float The budget of one fit; ``delta`` should be far below one
+    divided by the number of units. As published: the total that the paper would print; ``delta`` only converts it.
+    alpha : float or array beta : float n_rounds : int Rounds, all of which are paid for. sampling_rate : float
+    local_sweeps : int Local sweeps in a round. clip : float The largest norm of a unit's contribution, in tokens. A
+    public number: do not choose it by looking at the documents. adaptive, boost, frequent_share : Sampling by Eq. 10.
+    ``boost`` · ``sampling_rate`` must be at most 1. tolerance, patience : Stop by Eq. 9. Needs ``fit(X, public=...)``.
+    max_tokens : int A public cap on the tokens of one unit, applied before anything else. as_published, order,
+    round_epsilon, max_count, noise : The published form. ``round_epsilon``, when given, takes the place of ``epsilon``
+    (the paper's experiments have order 14 and ε(α) = 2). ledger, checkpoint, checkpoint_every, n_threads, random_state,
+    progress, callbacks : As in :class:`~discreet.PrivateLDA`. The published form refuses a ledger and a checkpoint.
 
     Attributes
     ----------
@@ -160,7 +146,9 @@ class SubsampledLDA(SampledUnits, TopicModel):
         judged = None if public is None else self._read_public(public)
         if self.as_published:
             if groups is not None or corpus.groups is not None:
-                raise InputError("as_published=True knows no users: its paper protects words. Leave groups out.")
+                raise InputError(
+                    "as_published=True does not protect users: its paper protects words. Leave groups out."
+                )
             from discreet.models.subsampled.published import fit_as_published
 
             fit_as_published(self, corpus, alpha, judged)
@@ -171,7 +159,7 @@ class SubsampledLDA(SampledUnits, TopicModel):
         engine = open_kept_units(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
-        # [reserve] before noise is drawn, and in the end for what Eq. 9 has spared too
+        # [reserve] before noise is drawn, and at the end also for rounds that Eq. 9 left out
         payment = fit.pay(self.n_rounds, plan.entries)
         training = SubsampledRounds(self, plan, engine, payment, alpha, judged, fit.saved)
         _, conditions = self._run_sweeps(
@@ -191,17 +179,17 @@ class SubsampledLDA(SampledUnits, TopicModel):
         return self
 
     def _check_together(self, public: Any = None) -> None:
-        """Parameters that are good alone and not with each other."""
+        """Parameters that are valid alone but not together."""
         if self.as_published and self.checkpoint is not None:
             raise InputError("as_published=True cannot be resumed. Leave checkpoint or as_published out.")
         if self.largest_rate > 1:
             raise InputError(
                 f"boost={self.boost:g} times sampling_rate={self.sampling_rate:g} is {self.largest_rate:g}, but no "
-                "rate can exceed 1. Take a smaller boost."
+                "rate can exceed 1. Use a smaller boost."
             )
         if self.tolerance is not None and public is None and not self.as_published:
             raise InputError(
-                "tolerance= stops by a perplexity, and that of the private documents would tell of them. Give public "
+                "tolerance= stops by a perplexity, and that of the private documents would reveal them. Give public "
                 "documents: fit(X, public=...)."
             )
 
@@ -212,5 +200,5 @@ class SubsampledLDA(SampledUnits, TopicModel):
         return corpus
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> SubsampledPlan:
-        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        """The releases over ``n_words`` words, which have cost ``vocabulary_entries``."""
         return SubsampledPlan.make(self, n_words, vocabulary_entries)

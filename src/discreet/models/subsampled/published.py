@@ -34,11 +34,11 @@ WHY_CLAIMED = (
     "the noise hides one token, while the proof adds a whole document",
     "the published Θ, the topics of each document, leaves without noise (it is not kept here)",
 )
-"""What keeps the published ε from a proof, whatever the parameters (docs/papers.md)."""
+"""Why the published ε is not proved, for any parameters (docs/papers.md)."""
 
 
 def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, public: Corpus | None) -> None:
-    """Algorithm 1; sets what ``fit`` sets."""
+    """Run Algorithm 1, and set the attributes that ``fit`` sets."""
     refuse_ledger(model.ledger)
     check_sizes(corpus, model.n_topics)
     order, rate = int(model.order), model.largest_rate
@@ -54,12 +54,12 @@ def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, pu
 
 
 def _about(model: SubsampledLDA, run: _Run, total: float, printed: float) -> list[str]:
-    """What this run's number is, and what this run adds to what is missing."""
+    """What the ε of this run means, and the further gaps in its proof."""
     converted = as_approximate(int(model.order), total, model.delta)
     found = [
         f"the number is a Rényi divergence of order {model.order}, {run.n_done} iterations of ε_sub = "
         f"{total / run.n_done:.4g}; even if it held, it would mean ε = {converted:.4g} at δ = {model.delta:g}",
-        f"the paper's own Table 3 leaves out a term of its Theorem 3.1 and would print {printed / run.n_done:.4g} an "
+        f"the paper's own Table 3 leaves out a term of its Theorem 3.1 and would print {printed / run.n_done:.4g} per "
         f"iteration, {printed:.4g} in all",
     ]
     if model.adaptive:
@@ -95,7 +95,7 @@ class _Run(SequentialSampler):
         return self._judge()
 
     def _sweep_noisily(self, number: int, clip: float) -> None:
-        """The token loop, with noise at each visit; as many documents at a time as their noise has room."""
+        """The token loop, with noise at each visit; as many documents at a time as their noise fits in memory."""
         n_topics, n_documents = self.model.n_topics, len(self.offsets) - 1
         visits = np.concatenate([[0], np.cumsum(self.visited)])[self.offsets]
         first = 0

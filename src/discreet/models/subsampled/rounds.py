@@ -1,4 +1,4 @@
-"""The sound form of SUB-LDA: rounds of Theorem A with the paper's own steps and no others (``proof.md``)."""
+"""The sound form of SUB-LDA: rounds of Theorem A with only the paper's own steps (``proof.md``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.models.subsampled.model import SubsampledLDA
 
 STEP = 0.6
-"""Round i moves the running counts by i^-STEP of the way to its own."""
+"""Round i moves the running counts towards its own by the share i^-STEP."""
 
 
 class SubsampledPlan(EqualRounds):
@@ -107,14 +107,14 @@ class SubsampledRounds:
         return self._judge()
 
     def _average(self, noisy: IntArray, number: int) -> None:
-        """A step from the mean so far, and the variance of the noise that is left in it."""
+        """Update the running mean, and the variance of the noise that is left in it."""
         scale = self.grid / self.model.sampling_rate  # [divisor] planned, never the batch's size
         step = number**-STEP
         self.counts = (1 - step) * self.counts + step * scale * noisy
         self.variance = (1 - step) ** 2 * self.variance + (step * scale * self.plan.event.scale) ** 2
 
     def threshold(self, number: int) -> Threshold:
-        """Who takes part: each unit at the rate of all, or at one of its own below it (Eq. 10)."""
+        """The sampling threshold: the same for all units, or a lower one for each unit (Eq. 10)."""
         model, engine, largest = self.model, self.engine, self.plan.threshold
         if not model.adaptive or number == 1:  # before the first release no word is frequent
             return coin_threshold(model.sampling_rate) if model.adaptive else largest
@@ -136,7 +136,7 @@ class SubsampledRounds:
         self.converged = self._rule is not None and self._rule(perplexity)
 
     def finish(self, setting: Setting) -> None:
-        """Hand the topics to the model, with the noise that is left in them and whether they stand out of it."""
+        """Set the topics on the model, the noise that is left in them, and whether they stand out of it."""
         model, deviation = self.model, math.sqrt(self.variance)
         model.components_ = np.ascontiguousarray(self.topics.T)
         sizes = (np.maximum(self.counts, deviation / 2) + model.beta).sum(axis=0)

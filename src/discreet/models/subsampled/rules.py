@@ -1,4 +1,4 @@
-"""Two rules of SUB-LDA (Huang and Chen 2021) that are functions of a table and of nothing else."""
+"""Two rules of SUB-LDA (Huang and Chen 2021) that depend only on their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""VariationalLDA: topics by stochastic variational Bayes, private or plain; the rival in DeCarolis et al. 2020."""
+"""VariationalLDA: topics by stochastic variational Bayes, private or not; DeCarolis et al. 2020 compare with it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from discreet.training.private_fit import PrivateFit
 class VariationalLDA(SampledUnits, TopicModel):
     """Latent Dirichlet allocation by stochastic variational Bayes [1]_, under differential privacy [2]_ or without.
 
-    In each round every unit (document, or user with ``groups=``) takes part with probability ``sampling_rate``, by a
-    secret coin of its own. A unit that takes part infers the topics of its documents by ``local_sweeps`` variational
+    In each round every unit (document, or user with ``groups=``) takes part with probability ``sampling_rate``, decided
+    by its own secret coin. A unit that takes part infers the topics of its documents by ``local_sweeps`` variational
     steps (``kernels/sums/variational.py``) and contributes its expected topic counts, clipped to one norm and put on a
     grid of whole numbers. The sum gets discrete Gaussian noise in every cell and is released; λ, the Dirichlet
     parameters of the topics, moves towards it by ρ_t = (τ₀ + t)^-κ. This is Theorem A of ``docs/guarantees.md``, as for
@@ -39,15 +39,15 @@ class VariationalLDA(SampledUnits, TopicModel):
 
     Three forms:
 
-    * **ours** (with ``epsilon``): PrivateLDA's rounds, its two small first releases, what it leaves out of
+    * **ours** (with ``epsilon``): PrivateLDA's rounds, its first two small releases, the counts that it subtracts from
       contributions, its weights, rising precision, shrinkage and final average, with variational steps in place of
-      Gibbs sweeps. It shows what the local step does: on 117,000 abstracts (2,000 words, 20 topics, five runs) it had
-      perplexity 853 at ε = 1 and 845 at ε = 4, where PrivateLDA has 845 and 822, and its topics were the more coherent
-      (``reproduce private methods``).
-    * **as published** (``as_published=True``): the steps of [2]_ and no others. :meth:`paper_settings` makes one with
-      their setting.
+      Gibbs sweeps. It shows the effect of the local step alone: on 117,000 abstracts (2,000 words, 20 topics, five
+      runs) it had perplexity 853 at ε = 1 and 845 at ε = 4, where PrivateLDA has 845 and 822, and its topics were more
+      coherent (``reproduce private methods``).
+    * **as published** (``as_published=True``): the steps of [2]_ and no others. :meth:`paper_settings` creates a model
+      with their setting.
     * **exact** (``epsilon=None``): ordinary stochastic variational Bayes, without noise, clip, cap or promise. With
-      ``sampling_rate=1`` it is batch variational Bayes: every step is 1.
+      ``sampling_rate=1`` it is batch variational Bayes: every ρ_t is 1.
 
     ===========================  =====================================================================================
     in the papers                here
@@ -59,13 +59,13 @@ class VariationalLDA(SampledUnits, TopicModel):
     σ, J                         ``noise_multiplier``, ``n_rounds``
     ===========================  =====================================================================================
 
-    Differences from [2]_, in all forms: a batch is drawn by independent coins, as the amplification by sampling asks
+    Differences from [2]_, in all forms: a batch is drawn by independent coins, as amplification by sampling requires
     (theirs has a fixed size); a sum is divided by the planned size of the batch (theirs: by the true one); γ starts
-    even (theirs: at random) and takes a fixed number of steps (theirs: until it settles), so that nothing but the
-    contribution depends on the data; noise is discrete, and contributions are checked in whole numbers. In our form
-    also what PrivateLDA does, see above; E[log β] is then that of λ = β + n_units · (shrunk mean of the rounds). Units
-    keep no γ between rounds: it would be allowed, but made worse topics (perplexity 908 against 872 on abstracts, with
-    8 local steps; 16 steps from an even γ had 857).
+    uniform (theirs: at random) and takes a fixed number of steps (theirs: until it converges), so that nothing but the
+    contribution depends on the data; noise is discrete, and contributions are checked in whole numbers. Our form also
+    differs as described above, and its E[log β] is that of λ = β + n_units · (shrunk mean of the rounds). Units keep no
+    γ between rounds: it would be allowed, but made worse topics (perplexity 908 against 872 on abstracts, with 8 local
+    steps; 16 steps from a uniform γ had 857).
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class VariationalLDA(SampledUnits, TopicModel):
     n_units : int, optional
         The number of units, if it is public. By default our form estimates it from its histogram of sizes.
     n_rounds, sampling_rate, local_sweeps :
-        Rounds; each unit's chance to take part in one; local steps in a round.
+        The number of rounds; the probability that a unit takes part in one; local steps per round.
     clip : float, optional
         The largest norm of a contribution, in tokens. By default our form takes a quarter of the median of the units'
         sizes (histogram). ``as_published`` needs a number: do not look at the documents for it.
@@ -88,8 +88,8 @@ class VariationalLDA(SampledUnits, TopicModel):
         A public cap on the tokens of one unit, applied before anything else.
     as_published : bool
     noise_multiplier : float, optional
-        With ``as_published``, in place of ``epsilon``: the noise of a round, as a multiple of the clip. What it costs
-        follows.
+        With ``as_published``, in place of ``epsilon``: the noise of a round, as a multiple of the clip. ε follows from
+        it.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint, checkpoint_every :
@@ -102,11 +102,11 @@ class VariationalLDA(SampledUnits, TopicModel):
     components_, alpha_, beta_, guarantee_ :
         The topics, and what they promise.
     topic_shares_ : array
-        As in :class:`~discreet.PrivateLDA`; not private, the shares of λ.
+        As in :class:`~discreet.PrivateLDA`; in the other forms, the shares of λ.
     standard_errors_, usefulness_ :
-        As in :class:`~discreet.PrivateLDA`, of our private form.
+        As in :class:`~discreet.PrivateLDA`; our form only.
     ledger_ :
-        Of a private fit.
+        The ledger of a private fit.
     history_ : dict of lists
         Empty.
 
@@ -133,13 +133,13 @@ class VariationalLDA(SampledUnits, TopicModel):
 
     @classmethod
     def paper_settings(cls, **changes: Any) -> Self:
-        """The setting of Park et al.'s experiment on 400,000 articles of Wikipedia over 7,702 public words.
+        """The setting of Park et al.'s experiment on 400,000 Wikipedia articles with 7,702 public words.
 
         50 topics, α = η = 1/50, one epoch of batches of 20,000, at most 500 tokens per document, clip 0.1 · 500,
-        σ = 1.24, δ = 10⁻⁴, τ₀ = 1024, κ = 0.7 (these two, α and η as in their code). ``changes`` are parameters like
-        any other; ``epsilon`` takes the place of σ.
+        σ = 1.24, δ = 10⁻⁴, τ₀ = 1024, κ = 0.7 (these two, α and η as in their code). ``changes`` replaces any of these
+        parameters; ``epsilon`` replaces σ.
 
-        Four numbers have been given for this setting. **2.44** is the paper's ε, by its own accounting. With batches
+        Four values of ε can be given for this setting. **2.44** is the paper's ε, by its own accounting. With batches
         drawn by coins of rate 0.05, as here, the 20 rounds cost **1.21** by Rényi accounting and **0.93** by privacy
         loss distributions, which is what ``guarantee_`` prints. With disjoint batches, each document in one of them,
         sampling protects nothing, and one Gaussian mechanism costs **2.95**. (A test computes the last three.) Its δ is
@@ -211,7 +211,7 @@ class VariationalLDA(SampledUnits, TopicModel):
         return open_variational_units(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
 
     def _train(self, training: PublishedRounds | ExactRounds) -> tuple[str, ...]:
-        """Run, and set the topics; the conditions that the rounds add to the guarantee."""
+        """Run the rounds and set the topics. Returns the conditions that the rounds add to the guarantee."""
         timed = isinstance(training, ExactRounds)
         self.history_, conditions = self._run_sweeps(self.n_rounds, training.round, timed=timed)
         table = training.final_table()
@@ -219,7 +219,7 @@ class VariationalLDA(SampledUnits, TopicModel):
         return conditions
 
     def _check_together(self) -> None:
-        """Parameters that are good alone and not with each other."""
+        """Refuse parameters that are valid alone but not together."""
         if self.noise_multiplier is not None and (self.epsilon is not None or not self.as_published):
             raise InputError(
                 "noise_multiplier= takes the place of epsilon= and goes with as_published=True. Give epsilon= alone, "
@@ -244,5 +244,5 @@ class VariationalLDA(SampledUnits, TopicModel):
         return used if self.as_published else (*used, self_test.word_counts)
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
-        """Its releases over so many words, which have cost ``vocabulary_entries``."""
+        """The planned releases over ``n_words`` words, whose selection cost ``vocabulary_entries``."""
         return PrivatePlan.make(self, n_words, vocabulary_entries)

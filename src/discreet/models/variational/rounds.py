@@ -1,4 +1,4 @@
-"""The rounds of VariationalLDA: λ, the parameters of the topics' Dirichlets, moves towards what each round says of it.
+"""The rounds of VariationalLDA: λ, the parameters of the topics' Dirichlets, moves towards the estimate of each round.
 
 Three forms, all over a ``VariationalUnitEngine``: our own rounds, which are PrivateLDA's with another local
 step; the published ones; and exact ones, which promise nothing.
@@ -43,13 +43,13 @@ def expected_topics(lam: FloatArray) -> FloatArray:
 
 
 def first_lambda(key: Key, n_words: int, n_topics: int) -> FloatArray:
-    """Hoffman's start, Gamma(100, 1/100) in every cell: reads no word."""
-    generator = key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own, not the key's
+    """Hoffman's start, Gamma(100, 1/100) in every cell. It does not read the documents."""
+    generator = key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of its own, not the key itself
     return generator.gamma(100.0, 0.01, (n_words, n_topics))
 
 
 class VariationalRounds(PrivateRounds):
-    """Our own form. What was released is averaged and shrunk as in PrivateLDA; λ is β and so many counts a unit."""
+    """Our own form. What was released is averaged and shrunk as in PrivateLDA; λ = β + n_units · table."""
 
     model: VariationalLDA
 
@@ -62,7 +62,8 @@ class VariationalRounds(PrivateRounds):
 
 
 class _Updates:
-    """Hoffman, Blei and Bach's: λ ← (1 − ρ)·λ + ρ·(β + the expected counts of the corpus, judged by this round's)."""
+    """Update of Hoffman, Blei and Bach: λ ← (1 − ρ)·λ + ρ·(β + the corpus's expected counts, estimated from this
+    round)."""
 
     def __init__(self, model: VariationalLDA, engine: VariationalUnitEngine, alpha: FloatArray) -> None:
         self.model, self.engine, self.alpha = model, engine, alpha
@@ -77,7 +78,7 @@ class _Updates:
         return {}
 
     def final_table(self) -> FloatArray:
-        """λ, whose columns are the means of the topics, times how many tokens each has."""
+        """λ: each column is the mean of a topic times its number of tokens."""
         return self.lam
 
 
@@ -99,7 +100,7 @@ class PublishedPlan(EqualRounds):
 
     @classmethod
     def make(cls, model: VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()) -> PublishedPlan:
-        """``vocabulary_entries``: what the words have cost. It comes out of the same budget."""
+        """``vocabulary_entries``: the cost of the words, which comes from the same budget."""
         threshold = coin_threshold(model.sampling_rate)
         cells, n_rounds = n_words * int(model.n_topics), int(model.n_rounds)
         grid: Any = {"scale": SCALE, "steps": 4 * STEPS, "sampling_rate": coin_rate(threshold)}
@@ -110,13 +111,13 @@ class PublishedPlan(EqualRounds):
             (rounds,) = gaussian(
                 budget, rounds=n_rounds, cells=cells, alongside=vocabulary_entries, label="topic counts", **grid
             ).plan
-        refusal = "the noise is so large that nothing else would be left. Take a larger epsilon."
+        refusal = "the noise is so large that the result would be only noise. Choose a larger epsilon."
         event = equal_event(rounds, refusal)
         epsilon = accounting.epsilon((rounds, *vocabulary_entries), float(model.delta))
         if epsilon == math.inf:  # before anything is charged
             raise InputError(
-                f"at delta={model.delta:g} no epsilon is finite, with what the words have cost. Take a larger delta, "
-                "or more noise."
+                f"at delta={model.delta:g} no epsilon is finite, including the cost of the words. Choose a larger "
+                "delta, or more noise."
             )
         return cls(rounds, event, threshold, epsilon)
 

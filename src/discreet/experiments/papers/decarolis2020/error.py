@@ -16,7 +16,7 @@ from discreet.experiments.methods import CONFIGURATIONS, PARK, PRIVATE, SOUND, U
 from discreet.experiments.papers.decarolis2020.moments import DELTA, SOURCE, TOPIC_PRIOR, Truth, draw
 
 EPSILONS = (0.5, 2.0, 8.0, 32.0, 128.0)
-"""The paper does not give its own."""
+"""The paper does not give its values."""
 
 A, B, C = "(a) large N, small α₀", "(b) small N, large α₀", "(c) large N, large α₀"
 REGIMES: dict[str, Setting] = {
@@ -167,7 +167,7 @@ FIGURE_2 = Experiment(
         "The paper says of (c) that config. 1 performs the best, and further on that a large α₀ gives config. 2 "
         "“lower error” there. The second is read as lower than in (a). “Overlaps” is within 5%.",
         "In (a) our form stays at an error of 0.09 however large ε is, where its plain form has 0.01. That is its "
-        "clips, which give documents of pure topics less weight than LDA reckons with. With `clip=4` two runs at each "
+        "clips, which give documents of pure topics less weight than LDA assumes. With `clip=4` two runs at each "
         "ε had 0.016 (ε = 0.5), 0.011 (2) and 0.010 (from 8 on). The default, 0.5, is meant for text: of arXiv's "
         "abstracts (K = 30, one run, documents kept out of training, not those of Figure 4) it had perplexity 830 "
         "at ε = 64 and 855 at ε = 4, `clip=4` had 846 and 980.",

@@ -20,7 +20,8 @@ SOURCE = (
 )
 
 TOPIC_PRIOR = 0.1
-"""Of the words of a topic: few words have most of it, as the paper wants ("a bursty use of a single word")."""
+"""Prior of the words of a topic: few words have most of its weight, as the paper requires ("a bursty use of a single
+word")."""
 
 DELTA = 1e-7
 EXACT, SAMPLED, SOUND, PRIVATE = "exact", "from documents", "SpectralLDA, sound, ε = 1", "PrivateLDA, ε = 1"
@@ -47,7 +48,8 @@ def draw(setting: Setting, seed: int) -> Truth:
 
 
 def _settings(quick: bool) -> list[Setting]:
-    """(a) five topics, α₀ from documents of one topic to documents that are all alike; (b) more and more topics."""
+    """(a) five topics, α₀ from documents of one topic to documents with all topics alike; (b) an increasing number of
+    topics."""
     common: Setting = {"n_documents": 100_000, "n_words": 100, "length": 100}
     alphas, numbers = [0.1, 1.0, 10.0, 100.0, 1000.0], [3, 5, 10, 20, 40]
     if quick:
@@ -99,7 +101,7 @@ def gap_of(lambdas: FloatArray) -> float:
 
 
 def _sound(truth: Truth, alpha0: float, seed: int) -> Point:
-    """What our private form says of M₂, where k eigenvalues stand clear of its noise, and of T, where k topics do."""
+    """M₂ by our private form, if k eigenvalues stand clear of its noise, and T, if k topics do."""
     from discreet.models.spectral.model import SpectralLDA
 
     k = len(truth.alpha)
@@ -116,7 +118,7 @@ def _sound(truth: Truth, alpha0: float, seed: int) -> Point:
 
 
 def _private(truth: Truth, alpha0: float, seed: int) -> Point:
-    """What PrivateLDA's topics and their shares would make of M₂ and T. It knows α₀ too, and takes α as even."""
+    """M₂ and T computed from PrivateLDA's topics and their shares. It is given α₀ too, and assumes equal α."""
     from discreet.models.private.model import PrivateLDA
 
     k = len(truth.alpha)

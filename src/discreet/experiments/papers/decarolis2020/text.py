@@ -17,7 +17,7 @@ from discreet.experiments.methods import CONFIGURATIONS, PARK, PRIVATE, SOUND, U
 from discreet.experiments.papers.decarolis2020.moments import SOURCE
 
 EPSILONS = (1.0, 4.0, 16.0, 64.0)
-"""The paper does not give its own, but for Table 2 (ε = 1)."""
+"""The paper does not give its values, except for Table 2 (ε = 1)."""
 
 DELTA, N_SHOWN, N_WORDS_SHOWN = 1e-6, 3, 10
 NUMBERS = (10, 30)
@@ -120,7 +120,7 @@ FIGURE_4 = Experiment(
     notes=(
         "arXiv abstracts stand in for Wikipedia: 117,000 for training, every fortieth (3,000) held out, the 2,000 "
         "most frequent words taken as public. The paper gives neither its number of documents and words nor ε, δ, α₀ "
-        f"and K. Here δ = {DELTA:g}, K = 10 and 30; α₀ = 0.5 for spectral methods, α = 0.1 a topic for the others, "
+        f"and K. Here δ = {DELTA:g}, K = 10 and 30; α₀ = 0.5 for spectral methods, α = 0.1 per topic for the others, "
         "and α = 0.1 when perplexity is measured. Repetitions: 3.",
         "Configurations: `SpectralLDA(configuration=1…4, as_published=True)` with constants of the paper's appendix "
         "and SpectralLDA's default shares of the budget. Their ε is only claimed (docs/papers.md), and for "

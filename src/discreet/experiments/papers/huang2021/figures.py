@@ -45,7 +45,7 @@ def _perplexity_tables(rows: tuple[str, str], columns: str) -> tuple[Table, ...]
 
 
 def whole(place: Setting) -> Setting | None:
-    """γ = 1, which is HDP-LDA in this paper: what ratios are taken to."""
+    """γ = 1, which is HDP-LDA in this paper: the divisor of the ratios."""
     return {**place, "gamma": 1.0}
 
 
@@ -61,7 +61,8 @@ def _ends(results: Results, key: str) -> tuple[Any, Any]:
 
 
 def _from_one(results: Results, measure: str, place: Setting, other: Setting) -> Interval:
-    """|a/b − 1| of Eq. 7 and 8, at one place minus at another, for ratios to γ = 1 that stay on one side of it."""
+    """|a/b − 1| of Eq. 7 and 8, at one point minus at another, for ratios to γ = 1 that are all above 1 or all below
+    1."""
     parts = [_distances(results, measure, where) for where in (place, other)]
     both = sorted(parts[0].keys() & parts[1].keys())
     return Interval.of([parts[0][i] - parts[1][i] for i in both])

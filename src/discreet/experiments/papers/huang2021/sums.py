@@ -24,7 +24,7 @@ DIGIT = 0.01
 """One unit of the last digit that the paper prints."""
 
 NEAR = 0.05
-"""Two places of γ that could not be told apart in a figure."""
+"""A difference of γ that could not be seen in a figure."""
 
 EXACT, DROPPED = "Theorem 3.1", "without its last term"
 

@@ -31,7 +31,7 @@ LIMITED, PLAIN = "limited inherent", "non-private"
 DELTA = 1e-6
 
 NO_WORSE, MUCH_BETTER = 1.02, 0.95
-"""Ratios of perplexities that we take these words to mean."""
+"""Ratios of perplexities by which we read these words of the paper."""
 
 
 def _settings(quick: bool) -> list[Setting]:

@@ -3,16 +3,16 @@
 "For a particular edge set, we vary the ε parameter across each edge … choosing the combination that yields the maximum
 likelihood. We do this across every possible configuration, and choose the configuration which yields the highest
 likelihood to the original output. … we perturb the sufficient statistics of the data": a k×d matrix S, each entry of
-sensitivity at most d/N, with Gaussian noise. That is all it says. How we read it:
+sensitivity at most d/N, with Gaussian noise. The paper says no more. Our reading:
 
 * S[i, w] = 1/N Σₙ 1/ℓₙ Σ (tokens of word w in document n) · p(topic i | word, document), under the *original output*:
   the topics without any noise. It is released once, with deviation (d/N)·τ(ε, δ), for a share of the budget.
 * A candidate's likelihood is Σ S̃[i, w] log μ[i, w], its topics μ in the order that makes this largest.
 * Candidates are the four configurations with all splits into multiples of 1/5, each run once.
 
-The result of the winner is kept as it is, since another run would be another release. **Nothing of this is proved**: S
-depends on all documents through the original output, d/N bounds nothing, and the candidates that lost were runs on the
-documents too, which nobody is charged for.
+The result of the best candidate is kept unchanged, since another run would be another release. **Nothing of this is
+proved**: S depends on all documents through the original output, d/N bounds nothing, and the other candidates were runs
+on the documents too, which are not charged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESOLUTION = 5
 """Splits are multiples of one over this."""
 
 ROWS = 1 << 20
-"""Entries of the count matrix that are shared out between topics at a time."""
+"""Entries of the count matrix that are divided among topics at a time."""
 
 
 class Candidate(NamedTuple):

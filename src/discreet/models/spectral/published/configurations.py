@@ -1,4 +1,4 @@
-"""``SpectralLDA(configuration=…)``: which form runs, and what its ε is worth."""
+"""``SpectralLDA(configuration=…)``: which form runs, and what its ε means."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SCALE = "the noise's size is computed from σ₁(M̂₂) and σ₁(T̂), which a
 
 
 class Published:
-    """What a published form leaves on the model."""
+    """The attributes that a published form sets on the model."""
 
     configuration_: int
     edge_split_: tuple[float, ...]
@@ -49,7 +49,7 @@ class Published:
 
 
 def check_configuration(model: SpectralLDA, groups: Any) -> None:
-    """Whatever can be refused before the documents are read."""
+    """Refuse what can be refused before the documents are read."""
     name, claims = f"configuration={model.configuration!r}", model.as_published
     if model.configuration is None:
         raise InputError("as_published=True needs configuration=1 to 4 or 'choose': the paper has four. Give one.")
@@ -77,7 +77,7 @@ def check_configuration(model: SpectralLDA, groups: Any) -> None:
 
 
 def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
-    """Sets what ``fit`` sets."""
+    """Set the attributes that ``fit`` sets."""
     if corpus.groups is not None:
         raise InputError(
             f"configuration={model.configuration!r} protects one document, and this corpus has users. Leave its groups "
@@ -85,7 +85,7 @@ def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> N
         )
     if model.n_topics > corpus.n_words:
         raise InputError(
-            f"{model.n_topics} topics cannot be told apart by {corpus.n_words} words. Ask for fewer topics."
+            f"{model.n_topics} topics cannot be distinguished by {corpus.n_words} words. Ask for fewer topics."
         )
     if not model.as_published:
         fit_replaced(model, corpus, smoothing)
@@ -124,7 +124,7 @@ def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> N
 
 
 def _why_claimed(model: SpectralLDA, moments: LdaMoments, edges: list[Edge]) -> list[str]:
-    """What keeps the printed ε of this run from a proof."""
+    """Why the printed ε of this run is not proved."""
     configuration = model.configuration_
     two, three = sensitivities(moments.alpha0)
     found: list[str] = []

@@ -24,9 +24,9 @@ Every line where this differs from the text:
 4. Eq. (64) also holds σ_{k+1}(M̂₂), which Procedure 1 does not release: 0 here, which only adds noise.
 5. Where σ̃_k or γ̃_s comes out as 0 the published noise is infinite: they are held at 1e-9, with a warning.
 6. An SVD leaves signs open: the largest entry of each vector is positive. Singular values of Ŵ and Ŵ† that come from
-   two noisy matrices are not brought into one order or rotation, for the paper does not say so.
+   two noisy matrices are not brought into one order or rotation, because the paper does not say so.
 7. γ_s takes σ_{k+1}(T̂) as 0. Negative entries of topics become 0, rows are scaled to sum to 1, and 1% of the uniform
-   distribution is mixed in (all unsaid). ᾱᵢ below a thousandth of the largest are held there.
+   distribution is mixed in (the paper states none of this). ᾱᵢ below a thousandth of the largest are held there.
 8. Noise is on a grid of 1/4096 of its scale.
 """
 
@@ -66,7 +66,7 @@ USUAL: dict[int, tuple[float, ...]] = {1: (1, 1, 1), 2: (1, 2, 2), 3: (1, 1, 2, 
 """Shares of ε and δ where none are given. The paper searches for the best."""
 
 LEAST = 1e-9
-"""What a lower bound of Procedure 1 is held at."""
+"""The smallest value of a lower bound of Procedure 1."""
 
 
 class Part(NamedTuple):
@@ -199,7 +199,7 @@ class Outcome:
     """Singular values of M̂₂ that Ŵ† was made of (Config. 4: without noise)."""
     unbounded: list[str] = field(default_factory=list)
     settled: bool = True
-    """Whether the decomposition did, where it is of noisy numbers."""
+    """Whether the decomposition of noisy numbers settled, if there was one."""
 
 
 class Configured:
@@ -338,7 +338,7 @@ class Configured:
         return vectors, np.maximum(values, 1e-300)
 
     def _edge(self, name: str, sensitivity: float, account: Account, edges: list[Edge]) -> float:
-        """Charge, then say how large the noise is."""
+        """Charge, then return the scale of the noise."""
         part = account.take(name)
         scale = sensitivity * tau(part)
         edges.append(Edge(*part, sensitivity, scale))
@@ -379,6 +379,6 @@ class Configured:
 
 
 def as_probabilities(rows: FloatArray) -> FloatArray:
-    """Probabilities: a row that noise has turned round is turned back."""
+    """Probabilities: a row whose sign was flipped by noise is flipped back."""
     rows = rows * np.where(rows.sum(axis=1) < 0, -1.0, 1.0)[:, None]
     return to_simplex(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300) + 1e-300)

@@ -8,7 +8,7 @@ calibrated to how far replacing one document can move them (`sensitivities`), wi
 2. Ŵ first, then M̂₃(Û, Û, Û) in k(k+1)(k+2)/6 cells: noise in d³ cells would give the same, and more of it.
 3. An entry that stands for m mirrored ones is released √m times larger: noise then is in the metric of the
    sensitivities, and is up to √6 times smaller than mirrored noise.
-4. Eigenvalues are freed of the known noise, and topics that noise hides are left out, as in the sound form.
+4. Eigenvalues are corrected for the known noise, and topics that noise hides are left out, as in the sound form.
 5. Whole numbers, (ε, δ) by composition of Gaussians, not by sums; any ε.
 """
 
@@ -51,7 +51,7 @@ PUBLIC = "the number of documents is public"
 
 @dataclass(frozen=True)
 class ReplacePlan:
-    """Two releases, decided before the documents are touched."""
+    """Two releases, decided before the documents are read."""
 
     second: DiscreteGaussianRelease
     third: DiscreteGaussianRelease
@@ -88,8 +88,8 @@ class ReplacePlan:
 def steps_of(event: DiscreteGaussianRelease, sensitivity: float, error: float) -> float:
     """Grid steps in 1 such that whole numbers, of values computed within ``error``, move by at most what was charged.
 
-    Rounding adds at most 1 a cell to a difference and computing 2·error: ‖·‖ ≤ steps·(sensitivity + 2·error·√cells) +
-    √cells.
+    Rounding adds at most 1 per cell to a difference, and computing adds 2·error: ‖·‖ ≤ steps·(sensitivity +
+    2·error·√cells) + √cells.
     """
     slack = math.sqrt(event.cells)
     steps = (event.sensitivity - slack) / (sensitivity + 2 * error * slack)  # [steps]
@@ -102,7 +102,8 @@ def steps_of(event: DiscreteGaussianRelease, sensitivity: float, error: float) -
 
 
 class ReplacedMoments:
-    """One run: M̂₂, then M̂₃ through what M̂₂'s release says. ``moments`` is private, all else released or public."""
+    """One run: M̂₂, then M̂₃ in the basis given by the release of M̂₂. ``moments`` is private, all else released or
+    public."""
 
     def __init__(self, moments: LdaMoments, plan: ReplacePlan, fit: PrivateFit) -> None:
         self.moments, self.plan = moments, plan
@@ -136,7 +137,7 @@ class ReplacedMoments:
 
 
 def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
-    """Sets what ``fit`` sets."""
+    """Set the attributes that ``fit`` sets."""
     fit = PrivateFit(model, corpus, unit=Unit.DOCUMENT, relation=Relation.REPLACE)
     check_words(corpus.n_words)
     plan = ReplacePlan.make(model, corpus.n_words)
