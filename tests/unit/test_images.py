@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.model_selection import GroupShuffleSplit
 
-from discreet import Corpus, CrossLDA, DataNotFound, InputError, PrivateLDA, Release, WouldLeak, read
+from discreet import Corpus, CrossLDA, DataNotFound, InputError, PrivateLDA, Release, Vocabulary, WouldLeak, read
 from discreet.corpus import Codebook, Grid, Patches, image_patches, read_images
 from discreet.corpus.kmeans import _first_centres, k_means, nearest
 from discreet.corpus.lines import watched_by
@@ -151,7 +151,12 @@ def test_folders_without_a_usable_picture(tmp_path):
         with pytest.raises(InputError, match="no picture is left"):
             read_images(tmp_path)
     (tmp_path / "a.txt").write_text("some text beside it")
-    assert read(tmp_path).vocabulary == ("text",)  # a folder with texts is one of texts
+    assert read(tmp_path).vocabulary == ("text",)  # a folder with as many texts is one of texts
+
+
+def test_a_readme_may_lie_beside_pictures(folder):
+    (folder / "README.txt").write_text("Two kinds of stripes.")
+    assert read(folder, max_words=5).n_documents == 12
 
 
 def test_pictures_without_sub_folders_have_no_collections(folder):
@@ -312,8 +317,10 @@ def test_a_private_model_takes_public_codebooks_only(patches, folder):
     private = PrivateLDA(2, epsilon=1, n_rounds=2)
     with pytest.raises(WouldLeak, match="learnt from the private pictures"):
         private.fit(Codebook.learn(patches, 20).corpus(patches))
-    with pytest.raises(WouldLeak, match="learnt from the private pictures"):
-        private.fit(read_images(folder, max_words=20))
+    own = read_images(folder, max_words=20)
+    for corpus in (own, own.restrict(Vocabulary(own.vocabulary, "public"))):  # public names do not make it public
+        with pytest.raises(WouldLeak, match="learnt from the private pictures"):
+            private.fit(corpus)
     corpus = read_images(folder, codebook=folder, max_words=20)  # whoever names it as codebook= says that it is public
     assert corpus.vocabulary.origin == "public"
     with warnings.catch_warnings():

@@ -104,14 +104,9 @@ def image_patches(path: PathLike, grid: Grid | None = None) -> Patches:
 
 
 def holds_pictures(folder: Path) -> bool:
-    """Whether a folder is one of pictures: it has some, and no text file."""
-    found = False
-    for file in folder.rglob("*"):
-        suffix = file.suffix.lower()
-        if suffix == ".txt":
-            return False
-        found = found or suffix in SUFFIXES
-    return found
+    """Whether a folder is one of pictures: it has more of them than text files. (A README may lie beside them.)"""
+    suffixes = [file.suffix.lower() for file in folder.rglob("*")]
+    return sum(suffix in SUFFIXES for suffix in suffixes) > suffixes.count(".txt")
 
 
 def pictures_of(folder: Path) -> list[Picture]:
@@ -168,7 +163,7 @@ def described(pictures: Sequence[Picture], grid: Grid | None = None) -> Patches:
     if not used:
         raise InputError("no picture is left. Check the files.")
     return Patches(
-        np.frombuffer(bytes(values), np.uint8).reshape(-1, 128),
+        np.frombuffer(values, np.uint8).reshape(-1, 128),
         np.array(offsets, np.int64),
         np.array([one.name for one in used]),
         None if used[0].collection is None else np.array([one.collection for one in used]),

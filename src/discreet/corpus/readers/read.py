@@ -30,7 +30,7 @@ def read(path: PathLike, **options: Any) -> Corpus:
     ``.jsonl``, ``.csv``, ``.tsv``, …         ``read_table``
     ``.npz``, ``.npy``, ``.mtx``              ``read_matrix``
     any other ``.txt`` (.gz, .bz2)            ``read_lines``
-    a folder of pictures, without ``.txt``    ``read_images``
+    a folder of more pictures than ``.txt``   ``read_images``
     any other folder                          ``read_folder``
     ``"-"``, standard input                   ``read_table`` if it is JSON or columns are named, else ``read_lines``
     ========================================  =====================================================================
