@@ -17,6 +17,7 @@ NAMES = (
     "random_stream",
     "noise",
     "private_cost",
+    "cross_cost",
     "spectral",
     "scaling",
     "memory",

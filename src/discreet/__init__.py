@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.models.cross.lbla import CrossLBLA as CrossLBLA
     from discreet.models.cross.model import CrossLDA as CrossLDA
     from discreet.models.fit_text import fit_text as fit_text
     from discreet.models.hybrid.model import HybridLDA as HybridLDA
     from discreet.models.laplace import LaplaceLDA as LaplaceLDA
+    from discreet.models.lbla import LBLA as LBLA
     from discreet.models.lda import LDA as LDA
     from discreet.models.monitor import InherentPrivacyMonitor as InherentPrivacyMonitor
     from discreet.models.private.model import PrivateLDA as PrivateLDA

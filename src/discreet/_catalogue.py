@@ -40,7 +40,7 @@ class Model(NamedTuple):
     """The form with a proof, or the form that adds no noise and promises nothing. None: only the published form
     exists."""
     as_published: Form | None = None
-    """The paper's own form, with ``--as-published``. Its ε is claimed."""
+    """The paper's own form, with ``--as-published``. Its ε is claimed, where it has one."""
     without_epsilon: Form | None = None
     """The form that runs without ``--epsilon``, if the sound form needs it."""
     users: bool = False
@@ -133,11 +133,28 @@ MODELS = (
         as_published=Form(("epsilon",), ("sweeps", "beta"), defaults={"every_sweep": True}),  # ε of one sweep's noise
     ),
     Model(
+        "LBLA",
+        "discreet.models.lbla",
+        "lbla",
+        unit="none",
+        sound=Form(takes=("sweeps", "beta", "alpha-rest", "beta-rest"), private=False, defaults={"evaluate_every": 0}),
+    ),
+    Model(
         "CrossLDA",
         "discreet.models.cross.model",
         "cross-lda",
         unit="none",
         sound=Form(takes=("sweeps", "beta"), private=False),
+        as_published=Form(takes=("sweeps", "beta"), private=False),
+        collections=True,
+    ),
+    Model(
+        "CrossLBLA",
+        "discreet.models.cross.lbla",
+        "cross-lbla",
+        unit="none",
+        sound=Form(takes=("sweeps", "beta", "alpha-rest", "beta-rest"), private=False),
+        as_published=Form(takes=("sweeps", "beta", "alpha-rest", "beta-rest"), private=False),
         collections=True,
     ),
 )

@@ -359,6 +359,21 @@ def test_every_method_of_the_table_is_an_estimator() -> None:
             assert model.get_params()[PARAMETERS[option]] == 1, option
 
 
+def test_a_beta_liouville_prior_is_asked_for_and_kept(here: Path, run: Run) -> None:
+    fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 5, "--seed", 1, "-q")
+    rest = ("--alpha-rest", 2.5, "--beta-rest", 3)
+    ran = run(*fit, "--method", "lbla", *rest, "-o", "new")
+    assert ran.code == 0, ran.err
+    release = Release.load(here / "new")
+    assert (release.method, release.alpha_rest, release.parameters["beta_rest"]) == ("lbla", 2.5, 3.0)
+    assert run("evaluate", "new", "texts.jsonl", "--text", "body").code == 0
+    ran = run(*fit, *rest, "-o", "other")
+    assert (ran.code, "lda takes no --alpha-rest" in ran.err) == (2, True)
+    assert "It goes with --method lbla or cross-lbla." in ran.err  # which take no --epsilon
+    ran = run(*fit, "--method", "lbla", "--alpha-rest", 0, "-o", "other")
+    assert (ran.code, "--alpha-rest must be at least" in ran.err) == (2, True)
+
+
 def test_collections_are_compared(here: Path, run: Run) -> None:
     """Each topic, then each collection's own words, in one table; a column that is used gets no note."""
     fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--method", "cross-lda", "--sweeps", 20, "-o", "new")
@@ -399,6 +414,21 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
     assert [one["collection"] for one in found] == list(release.collections)
     assert found[1]["topics"] == release.collection_top_words(3)["user1"]
     assert found[4]["switch"] == release.switch[:, 4].tolist()
+
+
+def test_collections_are_compared_under_beta_liouville_priors_and_as_published(here: Path, run: Run) -> None:
+    fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 5, "--collection", "kind", "-q", "-o")
+    ran = run(*fit, "new", "--method", "cross-lbla", "--alpha-rest", 2.5, "--beta-rest", 3)
+    assert ran.code == 0, ran.err
+    release = Release.load(here / "new")
+    assert (release.method, release.alpha_rest, release.parameters["beta_rest"]) == ("cross-lbla", 2.5, 3.0)
+    assert run("evaluate", "new", "texts.jsonl", "--text", "body", "--collection", "kind").code == 0
+    assert run("predict", "new", "texts.jsonl", "--text", "body").code == 0
+    for method in ("cross-lda", "cross-lbla"):
+        ran = run(*fit, method, "--method", method, "--as-published")
+        assert ran.code == 0, ran.err
+        release = Release.load(here / method)
+        assert (release.parameters["as_published"], release.guarantee.basis) == (True, "none")
 
 
 def test_collections_are_predicted(here: Path, run: Run) -> None:

@@ -209,6 +209,26 @@ def test_a_sweep_goes_on_from_a_saved_state(backend):
     assert not one.holds(documents()[np.arange(59)])
 
 
+@every_backend
+def test_parts_order_the_documents_and_nothing_else(backend):
+    """The same documents; the same topics for any number of threads; and the order follows from lengths and parts."""
+    corpus, parts = documents(), np.arange(60) % 3
+    one, two = (backend.open_sweeps(corpus, K, Key.from_seed(1), n_threads=n, parts=parts) for n in (1, 2))
+    for engine in (one, two):
+        engine.draw_first_topics()
+        engine.sweep(table(), ALPHA, 1, prior=0.0, scale=np.ones(K))
+        assert engine.holds(corpus)
+        assert not engine.holds(corpus[np.arange(59)])
+    assert_array_equal(one.tokens().topics, two.tokens().topics)
+    words, offsets, _ = one.tokens()
+    found = sorted(sorted(words[a:b].tolist()) for a, b in pairwise(offsets))
+    assert found == sorted(sorted(corpus.words[a:b].tolist()) for a, b in pairwise(corpus.offsets))
+    others = Corpus(corpus.words[::-1].copy(), corpus.offsets, corpus.vocabulary)  # of the same lengths
+    same = backend.open_sweeps(others, K, Key.from_seed(1), parts=parts)
+    assert_array_equal(same.tokens().offsets, offsets)
+    assert not one.holds(others)
+
+
 # --- rounds ----------------------------------------------------------------------------------------------------------
 
 

@@ -8,12 +8,27 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import LDA, CrossLDA, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet import (
+    LBLA,
+    LDA,
+    CrossLBLA,
+    CrossLDA,
+    HybridLDA,
+    LaplaceLDA,
+    PrivateLDA,
+    SpectralLDA,
+    SubsampledLDA,
+    VariationalLDA,
+)
 from discreet._catalogue import MODELS
 from tests.support.rounded import Rounded
 
 
 class RoundedLDA(Rounded, LDA):
+    pass
+
+
+class RoundedLBLA(Rounded, LBLA):
     pass
 
 
@@ -23,6 +38,10 @@ class RoundedCrossLDA(Rounded, CrossLDA):
     def _read(self, X, *, reset, **options):
         corpus = super()._read(X, reset=reset, **options)
         return replace(corpus, collections=corpus.lengths % 4)
+
+
+class RoundedCrossLBLA(RoundedCrossLDA, CrossLBLA):
+    pass
 
 
 class RoundedPrivateLDA(Rounded, PrivateLDA):
@@ -56,7 +75,11 @@ ONE = {"n_threads": 1}
 PARTS = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 2, **ONE}
 ESTIMATORS = {
     "LDA": RoundedLDA(2, n_sweeps=3, **ONE),
+    "LBLA": RoundedLBLA(2, alpha_rest=3.0, beta_rest=0.5, n_sweeps=3, **ONE),
     "CrossLDA": RoundedCrossLDA(2, n_sweeps=3, n_average=1, **ONE),
+    "CrossLDA as published": RoundedCrossLDA(2, n_sweeps=3, n_average=1, as_published=True, **ONE),
+    "CrossLBLA": RoundedCrossLBLA(2, n_sweeps=3, n_average=1, alpha_rest=0.5, beta_rest=0.5, **ONE),
+    "CrossLBLA as published": RoundedCrossLBLA(2, n_sweeps=3, n_average=1, alpha_rest=0.5, as_published=True, **ONE),
     "PrivateLDA": RoundedPrivateLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA": RoundedSubsampledLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),
@@ -95,7 +118,7 @@ def test_every_model_of_the_catalogue_is_here():
         if model.sound is not None:
             wanted.add((model.name, False, "epsilon" in model.sound.needs))
         if model.as_published is not None:
-            wanted.add((model.name, True, True))
+            wanted.add((model.name, True, model.as_published.private))
         if model.without_epsilon is not None:
             wanted.add((model.name, False, False))
     assert wanted <= found

@@ -20,7 +20,9 @@ import numpy as np
 import pytest
 
 from discreet import (
+    LBLA,
     LDA,
+    CrossLBLA,
     CrossLDA,
     HybridLDA,
     LaplaceLDA,
@@ -57,7 +59,16 @@ MODELS: dict[str, Callable[[], Any]] = {
     "lda, many topics": lambda: LDA(512, n_sweeps=3, **SEED).fit(corpus()),
     "lda, seeded words": lambda: LDA(3, n_sweeps=8, word_prior={0: {"w1": 5.0}}, **SEED).fit(named()),
     "lda, learnt priors": lambda: LDA(3, n_sweeps=40, learn_alpha=True, learn_beta=True, **SEED).fit(corpus()),
+    "lbla": lambda: LBLA(3, alpha_rest=2.0, beta_rest=0.1, n_sweeps=20, lag=2, **SEED).fit(corpus()),
+    "lbla, many topics": lambda: LBLA(512, alpha_rest=2.0, n_sweeps=3, **SEED).fit(corpus()),
+    "lbla, public code": lambda: LBLA.public_code_settings(3, 50, n_sweeps=8, **SEED).fit(corpus()),
     "cross-lda": lambda: CrossLDA(3, n_sweeps=40, n_average=3, **SEED).fit(corpus(), collections=USERS % 3),
+    "cross-lda, as published": lambda: CrossLDA(3, n_sweeps=20, n_average=3, lag=2, as_published=True, **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
+    "cross-lbla": lambda: CrossLBLA.public_code_settings(3, 50, n_sweeps=40, as_published=False, **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
     "private": lambda: PrivateLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),
     "private, users": lambda: PrivateLDA(3, epsilon=20.0, n_rounds=12, max_tokens=100, **SEED).fit(
         corpus(), groups=USERS

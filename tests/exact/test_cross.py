@@ -7,24 +7,29 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from scipy.special import gammaln
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import betaln, gammaln
 from scipy.stats import chi2, ncx2
 
-from discreet import CrossLDA
+from discreet import CrossLBLA
 from discreet._random import Key
 from discreet.corpus.collections import product_corpus
 from discreet.engines import open_sweeps
 from discreet.engines.threads import documents
 from discreet.engines.threads.documents import evidences
 from discreet.kernels.measures.evidence import left_to_right
-from discreet.models.cross.tables import CrossPriors, CrossTables
+from discreet.kernels.sums.collections import add_totals, mix_words
+from discreet.models.beta_liouville import BetaLiouville
+from discreet.models.cross.tables import CrossPriors, CrossTables, CrossWeights
 from discreet.release.collections import MixedTopics
 from tests.support.enumeration import ALPHA_ERROR, corpus_of, pearson
 
 K, V, C = 2, 3, 2
 ALPHA = np.array([0.4, 0.7])
 PRIORS = CrossPriors(beta=0.3, beta_collection=0.2, gamma0=1.5, gamma1=0.5)
+LIOUVILLE = CrossPriors(
+    np.array([0.3, 0.5, 0.2]), np.array([0.1, 0.2, 0.4]), 1.5, 0.5, beta_rest=0.15, beta_collection_rest=2.5
+)
 
 
 def some_counts(seed=3):
@@ -33,16 +38,17 @@ def some_counts(seed=3):
     return counts, counts * rng.random((C, V, K))
 
 
-def joint_law(words, c, start, tables, alpha=ALPHA):
+def joint_law(words, c, start, tables, alpha_rest=None):
     """Chance of each outcome (z, x) of a sweep over one document, token by token, as the model is written: a topic from
     the document, a coin from ψ, a word from φ or σ. Shape (K,) * length + (2,) * length."""
+    document = BetaLiouville(ALPHA[:-1], ALPHA[:-1].sum() if alpha_rest is None else alpha_rest, ALPHA[-1])
     n = len(words)
     chances = np.zeros((K,) * n + (2,) * n)
     for outcome in product(range(K), repeat=n):
         for coins in product(range(2), repeat=n):
             topics, chance = list(start), 1.0
             for i, word in enumerate(words):
-                others = np.bincount(topics[:i] + topics[i + 1 :], minlength=K) + alpha
+                others = document.posterior_mean(np.bincount(topics[:i] + topics[i + 1 :], minlength=K))
                 psi = tables.switch[c]
                 both = np.array([(1 - psi) * tables.common[word], psi * tables.own[c, word]]) * others
                 chance *= both[coins[i], outcome[i]] / both.sum()
@@ -51,14 +57,17 @@ def joint_law(words, c, start, tables, alpha=ALPHA):
     return chances
 
 
-def test_one_sweep_draws_by_the_law_of_the_model():
+@pytest.mark.parametrize(
+    ("priors", "alpha_rest"), [("PRIORS", None), ("LIOUVILLE", 3.0)], ids=["CrossLDA", "CrossLBLA"]
+)
+def test_one_sweep_draws_by_the_law_of_the_model(priors, alpha_rest):
     """One sweep of the engine over thousands of copies of two documents with the same words, in two collections.
 
     Pearson's statistic: right code fails with probability 1e-6. Code that forgets the collection of a document, or the
-    switch (σ alone), is caught with probability above 0.999, computed below.
+    switch (σ alone), or has the other prior of topics, is caught with probability above 0.999, computed below.
     """
     copies, words = 30_000, [0, 1, 0]
-    tables = CrossTables.of(*some_counts(), PRIORS)
+    tables = CrossTables.of(*some_counts(), {"PRIORS": PRIORS, "LIOUVILLE": LIOUVILLE}[priors])
     weights, _ = tables.mixed()
     corpus = corpus_of(*[words] * (C * copies), n_words=V)
     engine = open_sweeps(product_corpus(corpus, np.arange(C * copies) % C, C), K, Key.from_seed(5))
@@ -66,20 +75,22 @@ def test_one_sweep_draws_by_the_law_of_the_model():
     slots = engine.tokens()
     drawn_from = slots.words.reshape(-1, 3).copy()  # the tokens of a document lie in a secret order
     before = slots.topics.reshape(-1, 3).astype(int)
-    engine.sweep(weights.reshape(-1, K), ALPHA, 1, prior=0.0, scale=np.ones(K))
+    engine.sweep(weights.reshape(-1, K), ALPHA, 1, prior=0.0, scale=np.ones(K), alpha_rest=alpha_rest)
     after = engine.tokens().topics.reshape(-1, 3).astype(int)
-    score, freedom, far = 0.0, 0, {"other collection": 0.0, "own words only": 0.0}
     only_own = tables._replace(switch=np.full((C, K), 1 - 1e-9))
+    score, freedom, far = 0.0, 0, dict.fromkeys(("other collection", "own words only", "other prior"), 0.0)
     for row in np.unique(np.c_[drawn_from, before], axis=0):
         here = (np.c_[drawn_from, before] == row).all(axis=1)
         n, c, slot = here.sum(), row[0] // V, row[:3] % V
-        p = joint_law(slot, c, row[3:], tables).sum(axis=(3, 4, 5)).ravel()
+        p = joint_law(slot, c, row[3:], tables, alpha_rest).sum(axis=(3, 4, 5)).ravel()
         assert_allclose(p.sum(), 1)
         seen = np.bincount(after[here] @ [4, 2, 1], minlength=8)
         score += pearson(seen, n * p)
         freedom += p.size - 1
-        for name, at, other in (("other collection", 1 - c, tables), ("own words only", c, only_own)):
-            wrong = joint_law(slot, at, row[3:], other).sum(axis=(3, 4, 5)).ravel()
+        other_rest = 3.0 if alpha_rest is None else None
+        others = ((1 - c, tables, alpha_rest), (c, only_own, alpha_rest), (c, tables, other_rest))
+        for name, (at, other, rest) in zip(far, others, strict=True):
+            wrong = joint_law(slot, at, row[3:], other, rest).sum(axis=(3, 4, 5)).ravel()
             far[name] += pearson(n * wrong, n * p)
     limit = chi2.isf(ALPHA_ERROR, freedom)
     assert score < limit
@@ -113,6 +124,57 @@ def test_tables_are_posterior_means():
             assert_allclose(tables.switch[c, k], (sum(mine) + 0.5) / (counts[c, :, k].sum() + 1.5 + 0.5))
 
 
+def test_beta_liouville_tables_are_posterior_means():
+    """The last word of the vocabulary is the last entry of both priors."""
+    counts, own = some_counts()
+    tables = CrossTables.of(counts, own, LIOUVILLE)
+    common, mine = BetaLiouville(np.array([0.3, 0.5]), 0.15, 0.2), BetaLiouville(np.array([0.1, 0.2]), 2.5, 0.4)
+    assert_allclose(tables.common.T, common.posterior_mean((counts - own).sum(axis=0).T), rtol=1e-12)
+    assert_allclose(tables.own.transpose(0, 2, 1), mine.posterior_mean(own.transpose(0, 2, 1)), rtol=1e-12)
+    assert_allclose(tables.switch, CrossTables.of(counts, own, PRIORS).switch)
+    summed = LIOUVILLE._replace(beta_rest=0.8, beta_collection_rest=0.3)  # the sums: Dirichlet
+    dirichlet = LIOUVILLE._replace(beta_rest=None, beta_collection_rest=None)
+    for found, expected in zip(*(CrossTables.of(counts, own, priors) for priors in (summed, dirichlet)), strict=True):
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("priors", [PRIORS, LIOUVILLE], ids=["Dirichlet", "Beta-Liouville"])
+def test_the_weights_of_a_run_are_the_mixed_tables(priors, balanced):
+    """Three sweeps on: B is kept, and everything is float32."""
+    weights, share = CrossWeights((C, V, K), priors), np.zeros((C, V, K))
+    for seed in range(3):
+        counts = some_counts(seed)[0].astype(np.int32)
+        assert weights.count(counts) == pytest.approx((counts * share).sum(), rel=1e-6)
+        found = weights.mix(counts, balanced=balanced)
+        mixed, share = CrossTables.of(counts, counts * share, priors, balanced=balanced).mixed()
+        assert_allclose(found, mixed, rtol=3e-6)
+        assert_allclose(weights.own_share, share, rtol=3e-6)
+        assert found.dtype == weights.own_share.dtype == np.float32
+        assert weights.own_share.max() <= 1
+
+
+@pytest.mark.parametrize("n_topics", [1, 5, 20])
+def test_compiled_tables_equal_their_python_bodies(n_topics):
+    """Also where a topic has a weight of zero, as far as float32 can tell."""
+    rng = np.random.default_rng(n_topics)
+    shape = (3, 4, n_topics)
+    counts = rng.integers(0, 5, shape).astype(np.int32)
+    share, prior = rng.random(shape).astype(np.float32), rng.random((2, 4)).astype(np.float32)
+    scales = rng.random((3, 3, n_topics)).astype(np.float32)
+    scales[:, 0, 0] = 0.0
+    both = []
+    for add, mix in ((add_totals, mix_words), (add_totals.py_func, mix_words.py_func)):
+        totals, new, weights = np.zeros((2, 3, n_topics)), share.copy(), np.zeros(shape, np.float32)
+        add(counts, share, *totals)
+        mix(counts, 1, 4, *prior, *scales, np.empty(n_topics, np.float32), new, weights)
+        both.append((totals, new, weights))
+    for compiled, plain in zip(*both, strict=True):
+        assert_array_equal(compiled, plain)
+    assert_array_equal(both[0][1][:, 0], share[:, 0])  # a word outside the range
+    assert (both[0][1][0, 1:, 0] == 0).all()
+
+
 def test_balanced_tables_do_not_depend_on_the_size_of_a_collection():
     counts, own = some_counts()
     size = np.array([[[1.0]], [[50.0]]])
@@ -137,13 +199,15 @@ def mixed_topics(common, own, switch):
     return MixedTopics.of((0, 1), ALPHA, common, own, switch).topics
 
 
-def enumerated(words, c, common, own, switch):
+def enumerated(words, c, common, own, switch, alpha_rest=None):
     """p(words | c): over all topics and coins of all tokens, θ integrated out."""
-    total = 0.0
+    total, inner = 0.0, ALPHA[:-1].sum()
+    rest = inner if alpha_rest is None else alpha_rest
     for topics in product(range(K), repeat=len(words)):
         n = np.bincount(topics, minlength=K)
-        log_topics = gammaln(ALPHA.sum()) - gammaln(ALPHA.sum() + len(words))
-        log_topics += (gammaln(ALPHA + n) - gammaln(ALPHA)).sum()
+        log_topics = gammaln(inner) - gammaln(inner + n[:-1].sum())
+        log_topics += (gammaln(ALPHA[:-1] + n[:-1]) - gammaln(ALPHA[:-1])).sum()
+        log_topics += betaln(rest + n[:-1].sum(), ALPHA[-1] + n[-1]) - betaln(rest, ALPHA[-1])
         for coins in product(range(2), repeat=len(words)):
             chance = np.exp(log_topics)
             for word, k, x in zip(words, topics, coins, strict=True):
@@ -173,7 +237,7 @@ def test_evidence_of_few_particles_is_unbiased():
     uniform = np.random.default_rng(1).random((repeats, document.n_tokens, 4))
     found = np.empty((repeats, 1, C))
     for i in range(repeats):
-        left_to_right(word_topics, document.words, document.offsets, 0, 1, ALPHA, uniform[i], found[i])
+        left_to_right(word_topics, document.words, document.offsets, 0, 1, ALPHA, 0.0, uniform[i], found[i])
     estimates = np.exp(found[:, 0])
     expected = [enumerated(document.words, c, *model) for c in range(C)]
     error = estimates.std(axis=0) / np.sqrt(repeats)
@@ -181,13 +245,16 @@ def test_evidence_of_few_particles_is_unbiased():
     assert (np.abs(estimates.mean(axis=0) - expected) < 5 * error).all()
 
 
-def test_prediction_is_bayes_rule_on_the_evidence(monkeypatch):
+@pytest.mark.parametrize("alpha_rest", [None, 3.0])
+def test_prediction_is_bayes_rule_on_the_evidence(monkeypatch, alpha_rest):
     monkeypatch.setattr(documents, "evidences", partial(evidences, n_particles=50_000))
     counts = np.array([[4, 1, 0], [0, 1, 5], [2, 2, 2], [0, 3, 1]])
-    model = CrossLDA(K, alpha=ALPHA, n_sweeps=5, n_average=1, random_state=0).fit(counts, collections=[0, 1, 0, 1])
+    model = CrossLBLA(K, alpha=ALPHA, alpha_rest=alpha_rest, n_sweeps=5, n_average=1, random_state=0)
+    model.fit(counts, collections=[0, 1, 0, 1])
     model.components_, model.collection_components_, model.switch_ = a_model()
     new = np.array([[1, 0, 0], [0, 2, 0], [1, 1, 2]])
-    evidence = np.array([[enumerated(np.repeat(range(V), row), c, *a_model()) for c in range(C)] for row in new])
+    words = [np.repeat(range(V), row) for row in new]
+    evidence = np.array([[enumerated(row, c, *a_model(), alpha_rest) for c in range(C)] for row in words])
     for prior in (None, [0.2, 0.8]):
         expected = evidence * (1 if prior is None else prior)
         expected /= expected.sum(axis=1, keepdims=True)

@@ -14,6 +14,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.sweeps import ThreadSweeps
 from discreet.kernels.sums.counts import padded
 from discreet.kernels.sweeps.exact import UNIFORM_BITS, exact_scratch, sweep_exact
+from discreet.kernels.sweeps.last_topic import LastTopic
 from discreet.kernels.sweeps.slots import WINDOW, aligned
 from discreet.models.hybrid.plan import inaccuracy
 from tests.support.enumeration import (
@@ -29,12 +30,15 @@ from tests.support.exact_draw import GAMMA, Draw, uniform
 SWEEP = np.uint32(Purpose.SWEEP)
 
 
-def sweep(corpus: Corpus, topics, weights, alpha, key, number, *, first=0, last=None, python=False):
+def sweep(corpus: Corpus, topics, weights, alpha, key, number, *, rest=None, first=0, last=None, python=False):
     """Topics after one sweep; ``weights`` is word × topic."""
     n_topics, width = len(alpha), padded(len(alpha))
     flat, row = aligned(corpus.n_words * width, np.float32), aligned(width, np.float32)
     flat.reshape(-1, width)[:, :n_topics] = weights
     row[:n_topics] = alpha
+    last_topic = None if rest is None else LastTopic.of(alpha, rest)
+    if last_topic is not None:
+        row[last_topic.topic] = last_topic.least * last_topic.beta
     before, topics = flat.copy(), np.array(topics, np.uint16)
     offsets = 2 * corpus.offsets
     offsets.setflags(write=False)
@@ -47,6 +51,7 @@ def sweep(corpus: Corpus, topics, weights, alpha, key, number, *, first=0, last=
         corpus.n_documents if last is None else last,
         flat,
         row,
+        last_topic,
         n_topics,
         key.words,
         SWEEP,

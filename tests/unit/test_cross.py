@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,23 +14,26 @@ from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from discreet import Corpus, CrossLDA, InputError, Release, fit_text
-from discreet.evaluation import completion_perplexity
+from discreet import Corpus, CrossLBLA, CrossLDA, InputError, Release, fit_text
+from discreet.evaluation import completion_perplexity, fold_in_perplexity
 from discreet.evaluation.matching import match_topics
-from discreet.models.cross.model import _Training
+from discreet.models.cross.published import PublishedTraining
 from discreet.models.cross.tables import CrossPriors, CrossTables
+from discreet.models.cross.training import Training
 
 N, V, K = 600, 60, 3
 NAMES = np.array(["east", "west"])[np.arange(N) % 2]
 
 
 def planted(switch, seed=0, length=80, names=NAMES):
-    """Counts of documents of two collections, common topics, collection topics and proportions."""
+    """Counts of documents of two collections, common topics, collection topics and proportions. ``switch``: of all
+    documents, or one number for each."""
     rng = np.random.default_rng(seed)
     common, own = rng.dirichlet(np.full(V, 0.1), K), rng.dirichlet(np.full(V, 0.1), (2, K))
     theta = rng.dirichlet(np.full(K, 0.2), N)
-    mixed = (1 - switch) * common + switch * own
-    counts = np.array([rng.multinomial(length, theta[d] @ mixed[int(names[d] == "west")]) for d in range(N)])
+    switch, place = np.broadcast_to(switch, N), (names == "west").astype(int)
+    mixed = [(1 - switch[d]) * common + switch[d] * own[place[d]] for d in range(N)]
+    counts = np.array([rng.multinomial(length, theta[d] @ mixed[d]) for d in range(N)])
     return counts, common, own, theta
 
 
@@ -67,6 +72,24 @@ def test_a_small_collection_is_compared_with_a_large_one():
     assert distance(model.components_[order], common).max() < 0.2
     assert distance(model.collection_components_[:, order], own).max() < 0.3
     assert_allclose(model.switch_, 0.4, atol=0.15)
+
+
+def test_mixed_topics_are_found_where_their_common_part_is_not_determined():
+    """ψ is 0.6 in the large collection and 0.2 in the small one. Many φ and σ give the same mixtures."""
+    names = np.array(["west", *["east"] * 5])[np.arange(N) % 6]
+    switch = np.where(names == "west", 0.2, 0.6)
+    counts, common, own, _ = planted(switch, names=names)
+    model = CrossLDA(**SETTINGS).fit(counts, collections=names)
+    true, found = (
+        np.array([(1 - s) * shared + s * mine[c] for c, s in enumerate(part)])
+        for shared, mine, part in (
+            (common, own, [0.6, 0.2]),
+            (model.components_, model.collection_components_, model.switch_.T[:, :, None]),
+        )
+    )
+    order = match_topics(*(np.hstack(mixed) / 2 for mixed in (true, found))).order
+    assert distance(found[:, order], true).max() < 0.1
+    assert distance(model.collection_components_[:, order], own).max() > 0.3
 
 
 def test_collections_are_predicted(different):
@@ -110,18 +133,34 @@ def test_perplexity_is_that_of_each_collection_under_its_own_topics(different):
     everything = model.perplexity(counts, collections=NAMES)
     assert everything == pytest.approx(np.exp(logs / tokens), rel=0.01)  # the halves are drawn otherwise
     assert model.score(counts, collections=NAMES) == pytest.approx(-np.log(everything))
+    assert model.fold_in_perplexity(counts, collections=NAMES) < everything
     assert model.perplexity(counts, collections=NAMES[::-1]) > 1.2 * everything
 
 
+@pytest.mark.parametrize("alpha_rest", [None, 3.0])
+def test_fold_in_perplexity_is_that_of_each_collection_under_its_own_topics(alpha_rest):
+    counts = planted(0.4)[0][:120]
+    model = CrossLBLA(K, n_sweeps=20, n_average=1, alpha_rest=alpha_rest).fit(counts, collections=NAMES[:120])
+    logs = tokens = 0.0
+    for c, name in enumerate(("east", "west")):
+        chance = model.switch_[:, c, None]
+        mixed = (1 - chance) * model.components_ + chance * model.collection_components_[c]
+        part = Corpus.from_counts(counts[name == NAMES[:120]])
+        value = fold_in_perplexity(mixed, part, alpha=model.alpha_, alpha_rest=alpha_rest)
+        logs, tokens = logs + np.log(value) * part.n_tokens, tokens + part.n_tokens
+    assert model.fold_in_perplexity(counts, collections=NAMES[:120]) == pytest.approx(np.exp(logs / tokens))
+    assert model.release().fold_in_perplexity(counts, collections=NAMES[:120]) == pytest.approx(np.exp(logs / tokens))
+
+
 def test_averages_are_of_so_many_sweeps_at_a_lag(monkeypatch):
-    counts, seen, sweep = planted(0.4)[0][:60], {}, _Training.sweep
+    counts, seen, sweep = planted(0.4)[0][:60], {}, Training.sweep
 
     def watched(training, number):
         measures = sweep(training, number)
-        seen[number] = training.counts.copy(), training.own_counts.copy()
+        seen[number] = training.counts.copy(), training.counts * training.weights.own_share.astype(float)
         return measures
 
-    monkeypatch.setattr(_Training, "sweep", watched)
+    monkeypatch.setattr(Training, "sweep", watched)
     model = CrossLDA(K, n_sweeps=7, n_average=3, lag=2).fit(counts, collections=NAMES[:60])
     means = (np.mean([seen[n][i] for n in (3, 5, 7)], axis=0) for i in range(2))
     tables = CrossTables.of(*means, CrossPriors(0.01, 0.01, 1.0, 1.0))
@@ -140,6 +179,158 @@ def test_threads_do_not_change_it():
     for name in ("components_", "collection_components_", "switch_"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert_array_equal(one.predict_proba(counts[:9]), two.predict_proba(counts[:9]))
+
+
+def test_warm_start_goes_on_where_it_stopped():
+    counts, options = planted(0.4)[0], {"n_average": 2, "lag": 3, "random_state": 3, "warm_start": True}
+    model = CrossLDA(K, n_sweeps=20, **options).fit(counts, collections=NAMES)
+    half = model.history_["own_share"]
+    model.set_params(n_threads=1, n_sweeps=12).fit(counts, collections=NAMES)
+    assert model.n_sweeps_ == len(model.history_["own_share"]) == 32
+    assert model.history_["own_share"][:20] == half
+    seen = []
+    once = CrossLDA(K, n_sweeps=20, **options).fit(counts, collections=NAMES)
+    once.set_params(n_sweeps=4, callbacks=[seen.append])
+    for _ in range(3):
+        once.fit(counts, collections=NAMES)
+    assert len(seen) == 12
+    assert_array_equal(once.components_, model.components_)  # the same sweeps and samples: after 29 and 32
+    for documents, collections, n_topics in ((counts[::-1], NAMES, K), (counts, NAMES[::-1], K), (counts, NAMES, 2)):
+        with pytest.raises(InputError, match="warm_start continues with the same documents, the same collections"):
+            model.set_params(n_topics=n_topics).fit(documents, collections=collections)
+    assert not hasattr(pickle.loads(pickle.dumps(once)), "_training")
+    anew = once.set_params(warm_start=False, n_sweeps=20, callbacks=None).fit(counts, collections=NAMES)
+    assert anew.n_sweeps_ == 20
+    assert anew.history_["own_share"] == half
+
+
+def test_the_published_sampler_finds_planted_topics_too(monkeypatch):
+    """In more sweeps: x moves slowly, one token at a time. After 150, σ of some topics is still 0.6 away."""
+    starts, sweep = [], PublishedTraining._sweep
+
+    def watched(training, number):
+        starts.append(training.own_totals.sum() + training.coins.sum())
+        return sweep(training, number)
+
+    monkeypatch.setattr(PublishedTraining, "_sweep", watched)
+    counts, common, own, _ = planted(0.4)
+    model = CrossLDA(**{**SETTINGS, "n_sweeps": 600}, as_published=True).fit(counts, collections=NAMES)
+    assert starts[0] == 0
+    assert starts[2] > 0
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < 0.3
+    assert distance(model.collection_components_[:, order], own).max() < 0.4
+    assert model.release().parameters["as_published"] is True
+    assert model.guarantee_.basis == "none"
+
+
+def test_the_published_sampler_keeps_its_counts():
+    counts = planted(0.4)[0][:80]
+    model = CrossLDA(K, n_sweeps=3, n_average=1, random_state=2, as_published=True, warm_start=True)
+    model.fit(counts, collections=NAMES[:80]).fit(counts, collections=NAMES[:80])
+    run = model._training
+    assert model.n_sweeps_ == 6
+    cells = np.zeros((2, 2, V, K))
+    np.add.at(cells, (run.coins.astype(int), run.words // V, run.words % V, run.topics), 1.0)
+    assert_array_equal(run.common, cells[0].sum(axis=0))
+    assert_array_equal(run.own, cells[1])
+    assert_array_equal(run.totals, cells.sum(axis=(0, 2)))
+    tables = CrossTables.of(cells.sum(axis=0), cells[1], run.priors)
+    assert_allclose(model.components_, tables.common.T)
+    assert_allclose(model.switch_, tables.switch.T)
+    with pytest.raises(InputError, match="the same as_published"):
+        model.set_params(as_published=False).fit(counts, collections=NAMES[:80])
+
+
+# --- Beta-Liouville priors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_without_rests_cross_lbla_is_cross_lda(as_published):
+    counts = planted(0.4)[0][:200]
+    same = {"n_topics": K, "n_sweeps": 20, "n_average": 3, "lag": 2, "random_state": 5, "as_published": as_published}
+    plain, liouville = (kind(**same).fit(counts, collections=NAMES[:200]) for kind in (CrossLDA, CrossLBLA))
+    for name in ("components_", "collection_components_", "switch_"):
+        assert_array_equal(getattr(plain, name), getattr(liouville, name))
+    rests = {"alpha_rest": 0.1 * (K - 1), "beta_rest": 0.01 * (V - 1), "beta_collection_rest": 0.01 * (V - 1)}
+    summed = CrossLBLA(**same, **rests).fit(counts, collections=NAMES[:200])  # the same prior, by its other formula
+    assert_allclose(summed.components_, plain.components_, rtol=1e-5)
+    for other in ({"alpha_rest": 5.0}, {"beta_rest": 50.0}, {"beta_collection_rest": 50.0}):
+        changed = CrossLBLA(**same, **other).fit(counts, collections=NAMES[:200])
+        assert not np.allclose(changed.components_, plain.components_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_cross_lbla_finds_planted_topics(as_published):
+    counts, common, own, _ = planted(0.4)
+    options = {**SETTINGS, "n_sweeps": 600 if as_published else 150, "as_published": as_published}
+    rests = {"alpha_rest": 2.0, "beta_rest": 5.0, "beta_collection_rest": 0.3}
+    model = CrossLBLA(**options, **rests).fit(counts, collections=NAMES)
+    order = match_topics(common, model.components_).order
+    assert distance(model.components_[order], common).max() < (0.25 if as_published else 0.2)
+    assert distance(model.collection_components_[:, order], own).max() < (0.4 if as_published else 0.3)
+    assert_allclose(model.components_.sum(axis=1), 1)
+    assert model.alpha_rest_ == 2.0
+    assert model.release().method == "cross-lbla"
+    assert model.release().parameters["beta_rest"] == 5.0
+
+
+def test_settings_of_the_paper_and_of_the_public_code():
+    paper = CrossLDA.paper_settings(n_topics=20)
+    assert (paper.n_topics, paper.alpha, paper.beta, paper.beta_collection) == (20, 0.1, 0.01, 0.01)
+    assert (paper.gamma0, paper.gamma1, paper.n_sweeps, paper.n_average, paper.lag) == (1.0, 1.0, 600, 10, 10)
+    assert paper.as_published
+    code = CrossLBLA.public_code_settings(4, V, n_sweeps=3, as_published=False)
+    assert_allclose(code.alpha, [1 / 5, 2 / 5, 3 / 5, 0.1])
+    assert_allclose(code.beta, [1 / (V + 1)] * (V - 1) + [0.1])
+    assert_array_equal(code.beta_collection, code.beta)
+    assert (code.alpha_rest, code.beta_rest, code.beta_collection_rest, code.lag) == (0.1, 0.1, 0.1, 10)
+    model = code.fit(planted(0.4)[0], collections=NAMES)
+    assert model.alpha_rest_ == 0.1
+    assert model.beta_ == pytest.approx(code.beta.mean())
+    assert CrossLBLA.public_code_settings(2, 5).beta[0] == 0.1  # few words
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"beta": [0.1, 0.2]}, "beta must be a number .* or one for each of 60 words; found shape"),
+        ({"beta_collection": [0.0] * V}, "beta_collection must be a number .* found 0.0"),
+        ({"alpha_rest": 0.0}, "alpha_rest.*must be a float in the range"),
+    ],
+)
+def test_bad_priors_get_one_clear_line(changes, message):
+    with pytest.raises(InputError, match=message):
+        CrossLBLA(**{"n_topics": K, "n_sweeps": 2, **changes}).fit(planted(0.4)[0], collections=NAMES)
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_priors_at_the_ends_of_their_range_give_numbers(as_published):
+    """Weights are float32, and some of these are too small for it."""
+    counts = planted(0.4)[0][:30, :12]
+    names = ("alpha", "beta", "beta_collection", "gamma0", "gamma1", "alpha_rest")
+    for values in product((1e-6, 1e6), repeat=len(names)):
+        given, rest = dict(zip(names, values, strict=True)), values[-1]
+        rests = {"beta_rest": rest, "beta_collection_rest": 1 / rest}
+        model = CrossLBLA(K, **given, **rests, n_sweeps=4, n_average=1, random_state=1, as_published=as_published)
+        model.fit(counts, collections=NAMES[:30])
+        for name in ("components_", "collection_components_"):
+            assert_allclose(getattr(model, name).sum(axis=-1), 1, err_msg=str(given))
+        assert ((model.switch_ >= 0) & (model.switch_ <= 1)).all()
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_one_topic_or_one_word_has_no_rest(as_published):
+    counts, options = planted(0.4)[0][:40], {"n_sweeps": 3, "random_state": 1, "as_published": as_published}
+    plain, one = (
+        kind(1, **options).fit(counts, collections=NAMES[:40])
+        for kind in (CrossLDA, partial(CrossLBLA, alpha_rest=3.0))
+    )
+    assert_array_equal(one.components_, plain.components_)
+    assert one.alpha_rest_ is None
+    rests = {"beta_rest": 2.0, "beta_collection_rest": 0.1}
+    word = CrossLBLA(1, **rests, **options).fit(np.ones((4, 1), int), collections=[0, 1, 0, 1])
+    assert_array_equal(word.components_, [[1.0]])
 
 
 def test_labels_come_with_the_corpus_or_beside_it(different):

@@ -93,7 +93,8 @@ def test_compiled_kernels_equal_their_python_bodies(model: tuple[np.ndarray, Cor
     results = []
     for kernel in (score_documents, score_documents.py_func):
         out = np.zeros(corpus.n_documents)
-        kernel(topics.T.copy(), corpus.words.copy(), corpus.offsets, half, half, 0, 9, np.full(6, 0.2), 1e-6, 500, out)
+        given = (topics.T.copy(), corpus.words.copy(), corpus.offsets, half, half, 0, 9)
+        kernel(*given, np.full(6, 0.2), 0.0, 1e-6, 500, out)
         results.append(out)
     assert_allclose(*results, rtol=1e-13)
     assert (results[0][9:] == 0).all()
@@ -109,7 +110,7 @@ def test_compiled_kernels_equal_their_python_bodies(model: tuple[np.ndarray, Cor
     rows, counts = topics.T[:11].copy(), np.arange(1.0, 12.0)
     thetas, steps = np.empty((2, 6)), []
     for theta, kernel in zip(thetas, (mixture_weights, mixture_weights.py_func), strict=True):
-        steps.append(kernel(rows, rows.T.copy(), counts, np.full(6, 0.2), 1e-6, 500, theta))
+        steps.append(kernel(rows, rows.T.copy(), counts, np.full(6, 0.2), 0.0, 1e-6, 500, theta))
     assert_array_equal(thetas[0], thetas[1])
     assert steps[0] == steps[1] < 500
     assert_allclose(

@@ -106,6 +106,9 @@ def test_it_keeps_its_own_unchangeable_arrays() -> None:
         ({"beta": 0.0}, "beta must be a positive number"),
         ({"beta": np.inf}, "beta must be a positive number"),
         ({"beta": "0.1"}, "beta must be a positive number"),
+        ({"alpha_rest": 0.0}, "alpha_rest must be a positive number"),
+        ({"alpha_rest": "much"}, "alpha_rest must be a positive number"),
+        ({"alpha_rest": 1.0, "topics": np.full((1, 4), 0.25), "alpha": [0.1]}, "two topics or more"),
         ({"method": ""}, "method must be a name"),
         ({"guarantee": "none"}, "must be a Guarantee"),
         ({"parameters": {"f": print}}, "parameters must hold JSON values only"),
@@ -171,6 +174,27 @@ def test_transform_reads_a_document_by_the_topics_of_its_collection() -> None:
         make().transform(counts, collections=["west", "east"])
     assert release.collection_top_words(1) == {"east": [["beta"], ["alpha"]], "west": [["gamma"], ["beta"]]}
     assert make().collection_top_words() == {}
+
+
+def test_a_beta_liouville_prior_is_kept_and_used(tmp_path: Path) -> None:
+    """After the disk too: in fold-in, completion and prediction."""
+    counts = np.array([[3, 0, 1, 1], [0, 2, 2, 0]])
+    for parts in ({}, CROSS):
+        labels = {"collections": ["west", "east"]} if parts else {}
+        plain, same, other = (make(**parts, alpha_rest=rest) for rest in (None, 0.1, 7.0))
+        path = other.save(tmp_path / f"model{len(parts)}")
+        again = Release.load(path)
+        assert again.alpha_rest == 7.0
+        assert Release.load(same.save(path, overwrite=True)).alpha_rest == 0.1
+        found = [release.transform(counts, **labels) for release in (plain, same, other, again)]
+        np.testing.assert_array_equal(found[0], found[1])  # 0.1 is the sum of all alphas but the last
+        np.testing.assert_array_equal(found[2], found[3])
+        assert (found[2][:, 0] > found[0][:, 0] + 0.01).all()  # more weight on all topics but the last
+        scores = [release.completion(counts, **labels).perplexity for release in (plain, same, other, again)]
+        assert scores[0] == scores[1] != scores[2] == scores[3]
+    chances = [make(**CROSS, alpha_rest=rest).predict_proba(counts) for rest in (None, 0.1, 7.0)]
+    np.testing.assert_array_equal(chances[0], chances[1])
+    assert np.abs(chances[0] - chances[2]).max() > 0.01
 
 
 def test_transform_takes_a_corpus_with_other_words() -> None:
@@ -398,7 +422,12 @@ def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "gone"), [(1, ("usefulness", "collections", "grid")), (2, ("collections", "grid"))]
+    ("version", "gone"),
+    [
+        (1, ("usefulness", "collections", "alpha_rest", "grid")),
+        (2, ("collections", "alpha_rest", "grid")),
+        (3, ("alpha_rest", "grid")),
+    ],
 )
 def test_folders_of_earlier_versions_are_read(saved: Path, version: int, gone: tuple[str, ...]) -> None:
     """Those of version 1 have no optional array and no word of usefulness, those of version 2 no collections."""
@@ -406,7 +435,7 @@ def test_folders_of_earlier_versions_are_read(saved: Path, version: int, gone: t
     edit_head(saved, format_version=version, **dict.fromkeys(gone, ...))
     old = Release.load(saved)
     assert old.topic_shares is old.standard_errors is old.usefulness is None
-    assert old.collections is old.collection_topics is old.switch is old.codebook is None
+    assert old.collections is old.collection_topics is old.switch is old.alpha_rest is old.codebook is None
     assert old.top_words(1) == [["alpha"], ["delta"]]
 
 

@@ -50,7 +50,7 @@ PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": ("delta", "units", "checkpoint"),
     "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
-    "Training": ("method", "sweeps", "alpha", "beta", "threads", "seed"),
+    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
 """How ``fit --help`` shows the parameters below."""
@@ -86,7 +86,9 @@ def fit(
     ] = None,
     as_published: Annotated[
         bool,
-        typer.Option("--as-published", help="hybrid, laplace, spectral, subsampled: the paper's form; claimed."),
+        typer.Option(
+            "--as-published", help="cross-…, hybrid, laplace, spectral, subsampled: the paper's form; claimed."
+        ),
     ] = False,
     epsilon_inherent: Annotated[
         float | None,
@@ -118,6 +120,18 @@ def fit(
     beta: Annotated[
         float | None, typer.Option("--beta", help="lda: prior weight of each word in a topic, 0.01 by default.")
     ] = None,
+    alpha_rest: Annotated[
+        float | None,
+        typer.Option(
+            "--alpha-rest", metavar="A", help="lbla, cross-lbla: prior weight of all topics but the last together."
+        ),
+    ] = None,
+    beta_rest: Annotated[
+        float | None,
+        typer.Option(
+            "--beta-rest", metavar="B", help="lbla, cross-lbla: prior weight of all words but the last together."
+        ),
+    ] = None,
     text: TextOption = None,
     group: GroupOption = None,
     collection: CollectionOption = None,
@@ -147,6 +161,8 @@ def fit(
         "checkpoint": checkpoint,
         "sweeps": sweeps,
         "beta": beta,
+        "alpha-rest": alpha_rest,
+        "beta-rest": beta_rest,
         "as-published": as_published or None,
         "epsilon-inherent": epsilon_inherent,
         "epsilon-laplace": epsilon_laplace,

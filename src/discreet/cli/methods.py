@@ -21,6 +21,8 @@ PARAMETERS = {
     "checkpoint": "checkpoint",
     "sweeps": "n_sweeps",
     "beta": "beta",
+    "alpha-rest": "alpha_rest",
+    "beta-rest": "beta_rest",
     "as-published": "as_published",
     "epsilon-inherent": "epsilon_inherent",
     "epsilon-laplace": "epsilon_laplace",
@@ -130,7 +132,8 @@ def _hint(chosen: Chosen, option: str) -> str:
     takers = [other.method for other in METHODS.values() if option in _all_options(other)]
     if model.method in takers:
         return ""
-    return f" It goes with {'' if chosen.private else '--epsilon and '}--method {' or '.join(takers)}."
+    public = any(option in form.options and not form.private for other in METHODS.values() for form in other.forms)
+    return f" It goes with {'' if chosen.private or public else '--epsilon and '}--method {' or '.join(takers)}."
 
 
 def _all_options(model: Model) -> set[str]:

@@ -19,6 +19,8 @@ OPTIONS = {
     "stop_words": "--stop-words",
     "token_pattern": "--token-pattern",
     "lemmas": "--lemmas",
+    "alpha_rest": "--alpha-rest",
+    "beta_rest": "--beta-rest",
     "epsilon": "--epsilon",
     "delta": "--delta",
     "alpha": "--alpha",

@@ -47,5 +47,6 @@ def collection_numbers(labels: AnyArray, known: Sequence[str | int]) -> IntArray
 
 def product_corpus(corpus: Corpus, numbers: IntArray, n_collections: int) -> Corpus:
     """The same documents over n_collections · n_words words: word w of collection c is word c · n_words + w."""
-    words = corpus.words + np.repeat(numbers, corpus.lengths) * corpus.n_words
+    words = np.repeat((numbers * corpus.n_words).astype(np.int32), corpus.lengths)
+    words += corpus.words
     return Corpus(words, corpus.offsets, map(str, range(n_collections * corpus.n_words)))  # type: ignore[arg-type]

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
     from discreet.engines.interface import KeptUnitEngine, MomentEngine, SweepEngine, UnitEngine, VariationalUnitEngine
 
 
-def open_sweeps(corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None) -> SweepEngine:
-    """All documents, swept together. They have no topics before the first are drawn or restored."""
+def open_sweeps(
+    corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None, parts: IntArray | None = None
+) -> SweepEngine:
+    """All documents, swept together. They have no topics before the first are drawn or restored.
+
+    ``parts`` holds a number for each document. Documents with the same number have many words in common, and are drawn
+    one after the other: weights stay in the cache. It changes the order of documents and not the law of their topics.
+    """
     from discreet.engines.threads.sweeps import ThreadSweeps
 
-    return ThreadSweeps(corpus, n_topics, key, n_threads=n_threads)
+    return ThreadSweeps(corpus, n_topics, key, n_threads=n_threads, parts=parts)
 
 
 def open_units(

@@ -82,16 +82,36 @@ class SweepEngine(Protocol):
     def draw_first_topics(self) -> None:
         """Draw uniform topics, independent of the words."""
 
-    def sweep(self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray) -> None:
+    def sweep(
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
+    ) -> None:
         """Draw every topic anew from p(k) ∝ φ̃[w, k] · (n[d, k] + alpha[k]), φ̃ = (statistic + prior) · scale[k].
 
         ``statistic`` is word × topic: the statistics of all documents, which do not change during a sweep. φ̃ is
         rounded once, to float32. n[d, ·] counts the topics of the document's other tokens. Never use a ``number`` twice
         with one key.
+
+        ``alpha_rest`` makes the prior of a document's topics Beta-Liouville, which needs two topics or more: with Λ the
+        sum of all alphas but the last, and m that of all n[d, k] but the last, the last topic's factor is
+        (n[d, k] + alpha[k]) · (Λ + m) / (alpha_rest + m). Without it, or if it equals Λ, the prior is Dirichlet(alpha).
         """
 
     def sweep_exact(
-        self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
     ) -> None:
         """As :meth:`sweep`, by draws that a guarantee can rely on: their distance from the ideal draws is proved."""
 

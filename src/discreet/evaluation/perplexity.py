@@ -19,7 +19,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines.threads.documents import MAX_STEPS, TOLERANCE, each_piece
+from discreet.engines.threads.documents import MAX_STEPS, TOLERANCE, each_piece, excess
 from discreet.evaluation._top_words import topic_matrix
 from discreet.kernels.measures.likelihood import score_documents
 from discreet.kernels.sweeps.shuffle import shuffle_documents
@@ -47,7 +47,13 @@ class Completion:
 
 
 def completion(
-    topics: Any, corpus: Corpus, *, alpha: Any, random_state: Any = 0, n_threads: int | None = None
+    topics: Any,
+    corpus: Corpus,
+    *,
+    alpha: Any,
+    alpha_rest: float | None = None,
+    random_state: Any = 0,
+    n_threads: int | None = None,
 ) -> Completion:
     """Document completion: half of each document gives θ, the other half is scored.
 
@@ -63,21 +69,31 @@ def completion(
     makes the perplexity infinite.
 
     ``topics`` is topic × word with rows that sum to 1, ``alpha`` a number or one for each topic, as trained. Splits and
-    result are the same for any ``n_threads`` (all cores by default).
+    result are the same for any ``n_threads`` (all cores by default). ``alpha_rest`` is that of a Beta-Liouville prior
+    (see :class:`~discreet.LBLA`): θ is then its posterior mean given the counts Σ_i q_ik.
 
     .. [1] Asuncion, Welling, Smyth and Teh, "On Smoothing and Inference for Topic Models", UAI 2009.
     .. [2] Wallach, Murray, Salakhutdinov and Mimno, "Evaluation Methods for Topic Models", ICML 2009.
     """
     phi = _probabilities(topics, corpus)
     words, half = _halves(corpus, random_state)
-    return _score(phi, corpus, words, alpha, half, half, corpus.lengths >= MIN_TOKENS, MIN_TOKENS, n_threads)
+    prior = _prior(alpha, alpha_rest, len(phi))
+    return _score(phi, corpus, words, prior, half, half, corpus.lengths >= MIN_TOKENS, MIN_TOKENS, n_threads)
 
 
 def completion_perplexity(
-    topics: Any, corpus: Corpus, *, alpha: Any, random_state: Any = 0, n_threads: int | None = None
+    topics: Any,
+    corpus: Corpus,
+    *,
+    alpha: Any,
+    alpha_rest: float | None = None,
+    random_state: Any = 0,
+    n_threads: int | None = None,
 ) -> float:
     """The perplexity of :func:`completion`, whose docstring states the protocol. Lower is better."""
-    return completion(topics, corpus, alpha=alpha, random_state=random_state, n_threads=n_threads).perplexity
+    return completion(
+        topics, corpus, alpha=alpha, alpha_rest=alpha_rest, random_state=random_state, n_threads=n_threads
+    ).perplexity
 
 
 def unigram_perplexity(corpus: Corpus, *, random_state: Any = 0, n_threads: int | None = None) -> float:
@@ -92,10 +108,12 @@ def unigram_perplexity(corpus: Corpus, *, random_state: Any = 0, n_threads: int 
     counts = np.bincount(words[observed], minlength=corpus.n_words) + 0.5
     taken = corpus.lengths >= MIN_TOKENS
     phi = (counts / counts.sum())[None, :]
-    return _score(phi, corpus, words, 1.0, half, half, taken, MIN_TOKENS, n_threads).perplexity
+    return _score(phi, corpus, words, (np.ones(1), 0.0), half, half, taken, MIN_TOKENS, n_threads).perplexity
 
 
-def fold_in_perplexity(topics: Any, corpus: Corpus, *, alpha: Any, n_threads: int | None = None) -> float:
+def fold_in_perplexity(
+    topics: Any, corpus: Corpus, *, alpha: Any, alpha_rest: float | None = None, n_threads: int | None = None
+) -> float:
     """Perplexity as the papers report it: θ from the whole test document, and the same tokens scored.
 
     per(D) = exp(−Σ_m Σ_i log(Σ_k θ_mk φ_kw(i)) / Σ_m |d_m|), section VII of [1]_, with θ "inferred from D_test".
@@ -112,9 +130,9 @@ def fold_in_perplexity(topics: Any, corpus: Corpus, *, alpha: Any, n_threads: in
        "perplexity on test sets" and gives no formula; we take it to be the same.
     """
     phi = _probabilities(topics, corpus)
-    lengths = corpus.lengths
+    lengths, prior = corpus.lengths, _prior(alpha, alpha_rest, len(phi))
     return _score(
-        phi, corpus, np.array(corpus.words), alpha, lengths, np.zeros_like(lengths), lengths >= 1, 1, n_threads
+        phi, corpus, np.array(corpus.words), prior, lengths, np.zeros_like(lengths), lengths >= 1, 1, n_threads
     ).perplexity
 
 
@@ -130,7 +148,7 @@ def _score(
     phi: FloatArray,
     corpus: Corpus,
     words: Int32Array,
-    alpha: Any,
+    prior: tuple[FloatArray, float],
     observed: IntArray,
     scored_from: IntArray,
     taken: Any,
@@ -139,7 +157,6 @@ def _score(
 ) -> Completion:
     """Score the documents ``taken``. Each document writes its own cell and the sum is exact, so threads cannot change
     the result."""
-    prior = _prior(alpha, len(phi))
     if not taken.any():
         raise InputError(
             f"no document has {min_tokens} tokens or more, among {corpus.n_documents:,}. "
@@ -151,7 +168,7 @@ def _score(
     documents = (words, corpus.offsets, observed, scored_from)
 
     def score(first: int, last: int) -> None:
-        score_documents(word_topics, *documents, first, last, prior, TOLERANCE, MAX_STEPS, per_document)
+        score_documents(word_topics, *documents, first, last, *prior, TOLERANCE, MAX_STEPS, per_document)
 
     each_piece(corpus.n_documents, score, n_threads)
     per_document[~taken] = np.nan
@@ -181,8 +198,8 @@ def _probabilities(topics: Any, corpus: Corpus) -> FloatArray:
     return phi
 
 
-def _prior(alpha: Any, n_topics: int) -> FloatArray:
-    """α as one positive number for each topic."""
+def _prior(alpha: Any, alpha_rest: Any, n_topics: int) -> tuple[FloatArray, float]:
+    """α as one positive number for each topic, and how far ``alpha_rest`` is from their sum without the last."""
     try:
         given = np.asarray(alpha, dtype=np.float64)
     except (TypeError, ValueError):
@@ -193,4 +210,12 @@ def _prior(alpha: Any, n_topics: int) -> FloatArray:
         raise InputError(
             f"alpha must be positive and finite; found {given.min():.3g}. Pass the alpha used in training."
         )
-    return np.array(np.broadcast_to(given, n_topics))
+    if alpha_rest is not None and not (
+        isinstance(alpha_rest, int | float | np.floating) and 0 < alpha_rest < math.inf and n_topics > 1
+    ):
+        raise InputError(
+            f"alpha_rest must be a positive number, and needs two topics or more; found {alpha_rest!r} for {n_topics}. "
+            "Leave it out for a Dirichlet prior."
+        )
+    prior = np.array(np.broadcast_to(given, n_topics))
+    return prior, excess(prior, None if alpha_rest is None else float(alpha_rest))

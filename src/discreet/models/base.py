@@ -43,6 +43,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     """Whether callbacks may see the run itself: only if nothing is promised."""
     components_: FloatArray
     alpha_: FloatArray
+    alpha_rest_: float | None = None
+    """Of a Beta-Liouville prior of a document's topics."""
     beta_: float
     guarantee_ = GuaranteeOfFit()
     history_: dict[str, list[float]]
@@ -151,7 +153,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         They describe the documents given: if those are private, only their curator may see the result.
         """
         check_is_fitted(self)
-        return mixtures(self.components_, self.alpha_, self._read(X, reset=False), self.n_threads)
+        corpus = self._read(X, reset=False)
+        return mixtures(self.components_, self.alpha_, corpus, self.n_threads, alpha_rest=self.alpha_rest_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
@@ -163,7 +166,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         check_is_fitted(self)
         corpus = self._read(X, reset=False)
-        return completion_perplexity(self.components_, corpus, alpha=self.alpha_, n_threads=self.n_threads)
+        prior: dict[str, Any] = {"alpha": self.alpha_, "alpha_rest": self.alpha_rest_}
+        return completion_perplexity(self.components_, corpus, **prior, n_threads=self.n_threads)
 
     def top_words(self, n: int = 10) -> list[list[str]]:
         """The most probable words of each topic."""
@@ -188,6 +192,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             topics=self.components_,
             vocabulary=words,
             alpha=self.alpha_,
+            alpha_rest=self.alpha_rest_,
             beta=self.beta_,
             method=self.method,
             parameters=self._planned_parameters(),
@@ -237,14 +242,23 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
     """One number for each topic, within `bounds.PRIOR`."""
-    given = numbers(alpha, "alpha")
-    wanted = f"alpha must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n_topics} topics"
-    if given.shape not in ((), (n_topics,)):
+    return _broadcast(alpha, n_topics, "alpha", "topics")
+
+
+def broadcast_beta(beta: Any, n_words: int, name: str = "beta") -> FloatArray:
+    """One number for each word, within `bounds.PRIOR`."""
+    return _broadcast(beta, n_words, name, "words")
+
+
+def _broadcast(values: Any, n: int, name: str, what: str) -> FloatArray:
+    given = numbers(values, name)
+    wanted = f"{name} must be a number from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, or one for each of {n} {what}"
+    if given.shape not in ((), (n,)):
         raise InputError(f"{wanted}; found shape {given.shape}.")
     bad = ~((given >= LEAST_PRIOR) & (given <= MOST_PRIOR))
     if bad.any():
         raise InputError(f"{wanted}; found {given[bad].flat[0]}.")
-    return np.array(np.broadcast_to(given, n_topics))
+    return np.array(np.broadcast_to(given, n))
 
 
 def numbers(values: Any, name: str) -> FloatArray:

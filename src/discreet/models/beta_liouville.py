@@ -83,3 +83,14 @@ class BetaLiouville:
         found: FloatArray = np.concatenate([factor * (self.alpha + inner), self.beta + last], axis=-1)
         found /= whole
         return found
+
+
+def word_divisors(totals: FloatArray, last: FloatArray, excess: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """For the posterior means of a topic's words: (n_w + β_w) / divisor, times ratio for the last word.
+
+    ``totals`` is Σ_w (n_w + β_w) of each topic, ``last`` is n + β of its last word, and ``excess`` is a − Λ of the
+    prior of words. If that is 0 (a Dirichlet prior), the divisor is exactly ``totals`` and the ratio exactly 1.
+    """
+    inner = totals - last
+    ratio = inner / (inner + excess)
+    return ratio * (totals + excess), ratio

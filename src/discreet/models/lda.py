@@ -91,15 +91,17 @@ class LDA(Running, TopicModel):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents. ``y`` is ignored."""
         self._check_parameters()
+        self._check_together()
         corpus = self._read(X, reset=not (self.warm_start and hasattr(self, "_training")))
         check_sizes(corpus, self.n_topics)
-        training = self._continued(corpus) or _Training(self, corpus)
+        training = self._continued(corpus) or self._begin(corpus)
         before = training.n_done
         history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, run=training, timed=True)
         if not self.warm_start:
             training.drop_tables()
         self.components_ = training.topics()
-        self.alpha_, self.beta_ = training.alpha, training.beta
+        self.alpha_, self.alpha_rest_ = training.alpha, training.alpha_rest
+        self.beta_ = float(np.mean(training.beta))
         self.history_ = {n: [*self.history_.get(n, []), *v] for n, v in history.items()} if before else history
         self.n_sweeps_ = training.n_done
         seeded = (SEEDED,) if training.engine.key.seeded else ()
@@ -109,6 +111,9 @@ class LDA(Running, TopicModel):
         else:
             self.__dict__.pop("_training", None)
         return self
+
+    def _begin(self, corpus: Corpus) -> _Training:
+        return _Training(self, corpus)
 
     def _continued(self, corpus: Corpus) -> _Training | None:
         training: _Training | None = getattr(self, "_training", None) if self.warm_start else None
@@ -132,10 +137,12 @@ class LDA(Running, TopicModel):
 class _Training:
     """The state of one run: engine, counts, priors and the average so far."""
 
+    alpha_rest: float | None = None
+
     def __init__(self, model: LDA, corpus: Corpus) -> None:
         self.model = model
         self.alpha = broadcast_alpha(model.alpha, model.n_topics)
-        self.beta = float(model.beta)
+        self.beta = self._betas(corpus)
         self.engine = open_sweeps(corpus, model.n_topics, Key.open(model.random_state), n_threads=model.n_threads)
         self.word_prior = self._seed_words(corpus)
         self.engine.draw_first_topics()
@@ -152,12 +159,11 @@ class _Training:
 
     def sweep(self, number: int) -> Measures:
         """Counts → weights → sweep → counts."""
-        engine = self.engine
-        scale = 1.0 / (topic_totals(self.counts) + self.prior_mass)
-        engine.sweep(self.counts, self.alpha, number, prior=self.prior, scale=scale)
-        self.counts = engine.count()
+        prior, scale = self._word_weights()
+        self.engine.sweep(self.counts, self.alpha, number, prior=prior, scale=scale, alpha_rest=self.alpha_rest)
+        self.counts = self.engine.count()
         self.n_done = number
-        if number >= self.average_from:
+        if self._is_sample(number):
             self._add()
         if number >= LEARN_FROM and number % LEARN_EVERY == 0:
             self._learn()
@@ -165,6 +171,13 @@ class _Training:
         if every and number % every == 0:
             return {"log_likelihood": self._log_likelihood()}
         return {}
+
+    def _word_weights(self) -> tuple[FloatArray, FloatArray]:
+        """Prior and scale of φ̃ = (counts + prior) · scale."""
+        return self.prior, 1.0 / (topic_totals(self.counts) + self.prior_mass)
+
+    def _is_sample(self, number: int) -> bool:
+        return number >= self.average_from
 
     def drop_tables(self) -> None:
         """Free the tables after the last sweep: the topics are as large as these tables."""
@@ -178,8 +191,11 @@ class _Training:
         topics = np.ascontiguousarray(counts.T, dtype=np.float64)
         topics /= n
         topics += self.prior.T
-        topics /= topics.sum(axis=1, keepdims=True)
+        self._normalise(topics)
         return topics
+
+    def _normalise(self, topics: FloatArray) -> None:
+        topics /= topics.sum(axis=1, keepdims=True)
 
     def _add(self) -> None:
         if self.summed is None:
@@ -193,6 +209,9 @@ class _Training:
         return float(value / self.engine.n_tokens)
 
     # --- priors -----------------------------------------------------------------------------------------------------
+
+    def _betas(self, corpus: Corpus) -> Any:
+        return float(self.model.beta)
 
     def _tabulate(self) -> None:
         """The prior, word × topic or a single cell for all, its sum for each topic, and a table of log Γ."""

@@ -25,21 +25,30 @@ class MixedTopics(NamedTuple):
     topics: FloatArray
     """Topic × (collection · n_words + word). A row sums to 1 in each collection."""
     alpha: FloatArray
+    alpha_rest: float | None = None
 
     @classmethod
     def of(
-        cls, labels: Sequence[str | int], alpha: FloatArray, common: FloatArray, own: FloatArray, switch: FloatArray
+        cls,
+        labels: Sequence[str | int],
+        alpha: FloatArray,
+        common: FloatArray,
+        own: FloatArray,
+        switch: FloatArray,
+        *,
+        alpha_rest: float | None = None,
     ) -> MixedTopics:
         """From φ, topic × word; σ, collection × topic × word; and ψ, topic × collection."""
         chance = switch.T[:, :, None]
         mixed = (1.0 - chance) * common + chance * own
-        return cls(labels, np.ascontiguousarray(mixed.transpose(1, 0, 2)).reshape(len(common), -1), alpha)
+        return cls(labels, np.ascontiguousarray(mixed.transpose(1, 0, 2)).reshape(len(common), -1), alpha, alpha_rest)
 
     def mixtures(self, corpus: Corpus, collections: Any, n_threads: int | None) -> FloatArray:
         """Topic proportions of each document."""
         from discreet.engines.threads.documents import mixtures
 
-        return mixtures(self.topics, self.alpha, self._product(corpus, collections), n_threads)
+        product = self._product(corpus, collections)
+        return mixtures(self.topics, self.alpha, product, n_threads, alpha_rest=self.alpha_rest)
 
     def completion(self, corpus: Corpus, collections: Any, n_threads: int | None) -> Completion:
         """Document completion."""
@@ -47,7 +56,8 @@ class MixedTopics(NamedTuple):
 
         n, product = len(self.labels), self._product(corpus, collections)
         # completion needs rows that sum to 1; one factor for all words does not change the proportions
-        found = completion(self.topics / n, product, alpha=self.alpha, n_threads=n_threads)
+        prior: dict[str, Any] = {"alpha": self.alpha, "alpha_rest": self.alpha_rest}
+        found = completion(self.topics / n, product, **prior, n_threads=n_threads)
         scored = corpus.lengths - corpus.lengths // 2
         return replace(
             found,
@@ -55,6 +65,14 @@ class MixedTopics(NamedTuple):
             log_likelihood=found.log_likelihood + found.n_tokens * math.log(n),
             per_document=found.per_document + scored * math.log(n),
         )
+
+    def fold_in_perplexity(self, corpus: Corpus, collections: Any, n_threads: int | None) -> float:
+        """The papers' perplexity."""
+        from discreet.evaluation import fold_in_perplexity
+
+        n, product = len(self.labels), self._product(corpus, collections)
+        prior: dict[str, Any] = {"alpha": self.alpha, "alpha_rest": self.alpha_rest}
+        return fold_in_perplexity(self.topics / n, product, **prior, n_threads=n_threads) / n
 
     def chances(self, corpus: Corpus, prior: Any, n_threads: int | None) -> FloatArray:
         """P(c | words) ∝ P(c) · p(words | c), document × collection."""
@@ -67,8 +85,9 @@ class MixedTopics(NamedTuple):
             given = np.empty(0)
         if given.shape != (n,) or not ((given >= 0) & np.isfinite(given)).all() or not given.any():
             raise InputError(f"prior must hold a probability for each of {n} collections; found {prior!r}.")
+        evidence = evidences(self.topics, self.alpha, corpus, n, alpha_rest=self.alpha_rest, n_threads=n_threads)
         with np.errstate(divide="ignore"):
-            logarithms = np.log(given) + evidences(self.topics, self.alpha, corpus, n, n_threads=n_threads)
+            logarithms = np.log(given) + evidence
         logarithms -= logarithms.max(axis=1, keepdims=True)
         found: FloatArray = np.exp(logarithms)
         found /= found.sum(axis=1, keepdims=True)

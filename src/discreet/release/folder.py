@@ -36,13 +36,13 @@ from discreet._types import FloatArray
 
 FORMAT = "discreet release"
 FORMAT_VERSION = 3
-"""2: optional arrays, and how useful the topics are. 3: collections, lemmas and codebooks. Folders of earlier versions
-are read as before."""
+"""2: optional arrays, and how useful the topics are. 3: collections, alpha_rest, lemmas and codebooks. Folders of
+earlier versions are read as before."""
 ARRAYS = ("topics", "alpha")
 OPTIONAL = ("topic_shares", "standard_errors", "collection_topics", "switch", "codebook")
 ALL_ARRAYS = (*ARRAYS, *OPTIONAL)
 ABOUT = ("method", "beta", "parameters", "guarantee", "ledger", "history", "versions")
-LATER = ("tokenizer", "usefulness", "collections", "grid")
+LATER = ("tokenizer", "usefulness", "collections", "alpha_rest", "grid")
 """Fields that folders of earlier versions do not have."""
 HASHED = (*(f"{name}.npy" for name in ARRAYS), "vocabulary.txt")
 FILES = (*HASHED, "release.json")

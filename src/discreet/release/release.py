@@ -8,9 +8,7 @@ disk it is a folder that any tool can read (see ``folder.py``).
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -19,13 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from discreet._errors import InputError, WouldLeak, counted
-from discreet._types import AnyArray, FloatArray
+from discreet._types import FloatArray
 from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
 from discreet.corpus.codebook import Codebook, Grid, check_codebook
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.privacy import Basis, Guarantee
 from discreet.release import folder as release_folder
+from discreet.release.checks import check_lists, check_topics, check_words, floats, not_negative, plain, positive
 from discreet.release.collections import MixedTopics
 from discreet.release.usefulness import Usefulness
 
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""
-
-ROW_SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,22 +74,23 @@ class Release:
     """Collection × topic × word: each collection's own words for a topic."""
     switch: FloatArray | None = None
     """Topic × collection: how much of the topic is in the collection's own words."""
+    alpha_rest: float | None = None
+    """Where a document's topics have a Beta-Liouville prior: its weight of all topics but the last together. None: the
+    prior is Dirichlet(alpha)."""
     codebook: Codebook | None = None
     """How the training pictures became visual words, so that others can too; None of text."""
 
     def __post_init__(self) -> None:
-        topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
+        topics, alpha = floats(self.topics, 2, "topics"), floats(self.alpha, 1, "alpha")
         vocabulary = (self.vocabulary,) if isinstance(self.vocabulary, str) else tuple(self.vocabulary)
-        _check_words(vocabulary, topics.shape[1])
-        _check_topics(topics)
+        check_words(vocabulary, topics.shape[1])
+        check_topics(topics)
         if alpha.shape != (len(topics),) or not (alpha > 0).all():
             raise InputError(
                 f"alpha must hold one positive number for each of {len(topics)} topics; "
                 f"found shape {alpha.shape}, smallest {alpha.min(initial=np.inf):.3g}."
             )
-        beta = self.beta
-        if isinstance(beta, bool) or not isinstance(beta, int | float | np.floating) or not 0 < beta < np.inf:
-            raise InputError(f"beta must be a positive number; found {beta!r}.")
+        beta = positive(self.beta, "beta")
         if not isinstance(self.method, str) or not self.method:
             raise InputError(f"method must be a name such as 'lda'; found {self.method!r}.")
         if not isinstance(self.guarantee, Guarantee):
@@ -104,10 +102,14 @@ class Release:
                 "an estimate was computed from private data and may not leave with a model. Keep it with the curator; "
                 "the model's own guarantee_ is what goes with its topics."
             )
-        settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": float(beta)}
+        settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": beta}
+        if self.alpha_rest is not None:
+            settled["alpha_rest"] = positive(self.alpha_rest, "alpha_rest")
+            if len(alpha) < 2:
+                raise InputError("alpha_rest needs two topics or more; found one. Leave it out.")
         for name, shape in (("topic_shares", alpha.shape), ("standard_errors", topics.shape)):
             if getattr(self, name) is not None:
-                settled[name] = _not_negative(getattr(self, name), shape, name)
+                settled[name] = not_negative(getattr(self, name), shape, name)
         settled |= self._checked_collections(topics)
         if not isinstance(self.codebook, Codebook | None):
             raise InputError(f"codebook must be a Codebook; found {type(self.codebook).__name__}.")
@@ -120,8 +122,8 @@ class Release:
                 raise InputError("a tokenizer that is a function cannot be saved with a model. Leave tokenizer out.")
             settled["tokenizer"] = self.tokenizer.without_stop_words()
         for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
-            settled[name] = _plain(getattr(self, name), kind, name)
-        _check_lists(settled["history"], settled["versions"], settled["ledger"])
+            settled[name] = plain(getattr(self, name), kind, name)
+        check_lists(settled["history"], settled["versions"], settled["ledger"])
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
@@ -142,9 +144,9 @@ class Release:
             )
         if len(set(labels)) != len(labels):
             raise InputError(f"each collection needs a label of its own; found {labels!r}.")
-        own = _not_negative(self.collection_topics, (len(labels), *topics.shape), "collection_topics")
-        _check_topics(own.reshape(-1, topics.shape[1]))
-        switch = _not_negative(self.switch, (len(topics), len(labels)), "switch")
+        own = not_negative(self.collection_topics, (len(labels), *topics.shape), "collection_topics")
+        check_topics(own.reshape(-1, topics.shape[1]))
+        switch = not_negative(self.switch, (len(topics), len(labels)), "switch")
         if switch.max() > 1:
             raise InputError(f"switch must hold probabilities; found {switch.max():.3g}.")
         return {"collections": tuple(labels), "collection_topics": own, "switch": switch}
@@ -197,7 +199,8 @@ class Release:
     def transform(
         self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
     ) -> FloatArray:
-        """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik.
+        """Topic proportions of documents, one row each: the EM fixed point of θ_k ∝ α_k + Σ_i q_ik; with
+        ``alpha_rest``, of θ = the prior's posterior mean given the counts Σ_i q_ik.
 
         ``X`` is a document-term matrix over ``vocabulary``, or a Corpus, or a list of texts or of lists of words. Words
         outside ``vocabulary`` are ignored; None and NaN are empty documents. Text is read as the training text was
@@ -215,7 +218,7 @@ class Release:
             return mixed.mixtures(corpus, collections, n_threads)
         if collections is not None:
             raise InputError(f"a model made by {self.method} has no collections. Leave collections= out.")
-        return mixtures(self.topics, self.alpha, corpus, n_threads)
+        return mixtures(self.topics, self.alpha, corpus, n_threads, alpha_rest=self.alpha_rest)
 
     def completion(
         self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
@@ -226,7 +229,20 @@ class Release:
         corpus, mixed = self._read(X, tokenizer), self._mixed()
         if mixed is not None:
             return mixed.completion(corpus, collections, n_threads)
-        return completion(self.topics, corpus, alpha=self.alpha, n_threads=n_threads)
+        return completion(self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads)
+
+    def fold_in_perplexity(
+        self, X: Any, *, tokenizer: AnyTokenizer = None, n_threads: int | None = None, collections: Any = None
+    ) -> float:
+        """See :func:`discreet.evaluation.fold_in_perplexity`; arguments as in :meth:`transform`."""
+        from discreet.evaluation import fold_in_perplexity
+
+        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        if mixed is not None:
+            return mixed.fold_in_perplexity(corpus, collections, n_threads)
+        return fold_in_perplexity(
+            self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads
+        )
 
     def predict_proba(
         self, X: Any, *, prior: Any = None, tokenizer: AnyTokenizer = None, n_threads: int | None = None
@@ -253,7 +269,8 @@ class Release:
     def _mixed(self) -> MixedTopics | None:
         if self.collections is None or self.collection_topics is None or self.switch is None:
             return None
-        return MixedTopics.of(self.collections, self.alpha, self.topics, self.collection_topics, self.switch)
+        tables = (self.topics, self.collection_topics, self.switch)
+        return MixedTopics.of(self.collections, self.alpha, *tables, alpha_rest=self.alpha_rest)
 
     # --- saving it --------------------------------------------------------------------------------------------------
 
@@ -277,6 +294,7 @@ class Release:
                 "tokenizer": self.tokenizer and self.tokenizer.to_json(),
                 "usefulness": self.usefulness and self.usefulness.to_json(),
                 "collections": self.collections and list(self.collections),
+                "alpha_rest": self.alpha_rest,
                 "grid": self.codebook and self.codebook.grid._asdict(),
             },
             overwrite=overwrite,
@@ -299,80 +317,3 @@ class Release:
             if centres is not None or grid is not None:
                 about["codebook"] = Codebook(np.asarray(centres), Grid.from_json(grid))
             return cls(vocabulary=vocabulary, **{**about, **arrays})
-
-
-def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
-    """A private, read-only float64 copy."""
-    try:
-        array: FloatArray = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers; found {type(values).__name__}.") from None
-    if array.ndim != dimensions or not array.size:
-        raise InputError(f"{name} must have {dimensions} dimensions and not be empty; found shape {array.shape}.")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
-    array.setflags(write=False)
-    return array
-
-
-def _not_negative(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
-    array = _floats(values, len(shape), name)
-    if array.shape != shape or (array < 0).any():
-        raise InputError(f"{name} must be of shape {shape} and not negative; found {array.shape}, {array.min():.3g}.")
-    return array
-
-
-def _check_topics(topics: FloatArray) -> None:
-    if (topics < 0).any():
-        raise InputError(f"topics must not be negative; found {_first(topics, topics < 0)}.")
-    sums = topics.sum(axis=1)
-    worst = int(np.abs(sums - 1).argmax())
-    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
-        raise InputError(f"each topic must sum to 1; topic {worst} sums to {sums[worst]:.9g}.")
-
-
-def _check_words(vocabulary: Sequence[str], n_columns: int) -> None:
-    if len(vocabulary) != n_columns:
-        raise InputError(f"the vocabulary has {len(vocabulary):,} words but the topics {n_columns:,} columns.")
-    seen: set[str] = set()
-    for word in vocabulary:
-        if not isinstance(word, str):
-            raise InputError(f"the vocabulary must hold words; found {word!r}.")
-        if word in seen:
-            raise InputError(f"the vocabulary holds {word!r} more than once. Each word needs its own column.")
-        seen.add(word)
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"the word {word!r} cannot be written as UTF-8. Leave it out of the vocabulary.") from None
-
-
-def _check_lists(history: dict[str, Any], versions: dict[str, Any], ledger: list[Any]) -> None:
-    for name, values in history.items():
-        if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
-            raise InputError(f"history[{name!r}] must be a list of numbers.")
-    if not all(isinstance(text, str) for text in versions.values()):
-        raise InputError(f"versions must be texts; found {versions}.")
-    if not all(isinstance(entry, dict) for entry in ledger):
-        raise InputError("each entry of the ledger must be a dictionary.")
-
-
-def _plain(value: Any, kind: type, name: str) -> Any:
-    """A deep copy made of JSON values only, so that what is kept is what can be saved."""
-    if not isinstance(value, kind if kind is list else Mapping):
-        raise InputError(f"{name} must be a {kind.__name__}; found {type(value).__name__}.")
-
-    def unwrap(other: object) -> Any:
-        if isinstance(other, np.generic | np.ndarray):
-            return other.tolist()
-        raise TypeError(f"{type(other).__name__} is not a JSON value")
-
-    try:
-        return json.loads(json.dumps(value, default=unwrap, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{name} must hold JSON values only: {error}.") from None
-
-
-def _first(array: AnyArray, where: AnyArray) -> str:
-    place = tuple(int(i) for i in np.argwhere(where)[0])
-    return f"{array[place]} at {place}"

@@ -35,19 +35,32 @@ def each_piece(n_documents: int, work: Callable[[int, int], None], n_threads: in
     workers.close()
 
 
-def mixtures(topics: FloatArray, alpha: FloatArray, corpus: Corpus, n_threads: int | None = None) -> FloatArray:
+def excess(alpha: FloatArray, alpha_rest: float | None) -> float:
+    """a − Λ of a Beta-Liouville prior, 0 of a Dirichlet one."""
+    return 0.0 if alpha_rest is None else float(alpha_rest - np.sum(alpha[:-1]))
+
+
+def mixtures(
+    topics: FloatArray,
+    alpha: FloatArray,
+    corpus: Corpus,
+    n_threads: int | None = None,
+    *,
+    alpha_rest: float | None = None,
+) -> FloatArray:
     """Topic proportions of each document: the fixed point of θ_k ∝ α_k + Σ_i q_ik with q_ik ∝ θ_k φ_kw(i).
 
-    A document without a token gets the prior's mean.
+    A document without a token gets the prior's mean. With ``alpha_rest`` the prior is Beta-Liouville, as in a sweep,
+    and θ its posterior mean given the counts Σ_i q_ik.
     """
     from discreet.kernels.measures.likelihood import mix_documents
 
     word_topics = np.ascontiguousarray(topics.T)
     theta = np.empty((corpus.n_documents, len(topics)))
-    prior = np.array(alpha, dtype=np.float64)
+    prior, over = np.array(alpha, dtype=np.float64), excess(alpha, alpha_rest)
 
     def work(first: int, last: int) -> None:
-        mix_documents(word_topics, corpus.words, corpus.offsets, first, last, prior, TOLERANCE, MAX_STEPS, theta)
+        mix_documents(word_topics, corpus.words, corpus.offsets, first, last, prior, over, TOLERANCE, MAX_STEPS, theta)
 
     each_piece(corpus.n_documents, work, n_threads)
     return theta
@@ -59,6 +72,7 @@ def evidences(
     corpus: Corpus,
     n_collections: int,
     *,
+    alpha_rest: float | None = None,
     n_particles: int = PARTICLES,
     n_threads: int | None = None,
 ) -> FloatArray:
@@ -71,13 +85,13 @@ def evidences(
 
     word_topics = np.ascontiguousarray(topics.T)
     found = np.empty((corpus.n_documents, n_collections))
-    prior = np.array(alpha, dtype=np.float64)
+    prior, over = np.array(alpha, dtype=np.float64), excess(alpha, alpha_rest)
     n_steps = min(int(corpus.lengths.max(initial=1)), MOST_EVIDENCE_STEPS)
     bits = Key.from_seed(0).bits(Purpose.EVIDENCE, 0, 0, n_steps * (n_particles + 1))
     uniform = bits.reshape(n_steps, -1).astype(np.float64) * 2.0**-32
 
     def work(first: int, last: int) -> None:
-        left_to_right(word_topics, corpus.words, corpus.offsets, first, last, prior, uniform, found)
+        left_to_right(word_topics, corpus.words, corpus.offsets, first, last, prior, over, uniform, found)
 
     each_piece(corpus.n_documents, work, n_threads)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import alpha_statistics, count_topics, padded, sampling_weights
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.exact import exact_scratch, sweep_exact
+from discreet.kernels.sweeps.last_topic import LastTopic
 from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_documents
 from discreet.kernels.sweeps.slots import aligned
 from discreet.kernels.sweeps.sparse import smooth_sums, sparse_scratch, sweep_sparse
@@ -42,7 +44,9 @@ class ThreadSweeps:
     Kernels read weights in rows of ``_width``, the number of topics rounded up to sixteen; counts have no padding.
     """
 
-    def __init__(self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None) -> None:
+    def __init__(
+        self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None, parts: IntArray | None = None
+    ) -> None:
         if corpus.n_tokens >= 2**31 or int(corpus.lengths.max(initial=0)) >= 2**24:
             raise InputError(
                 f"a corpus may have up to 2^31 tokens and a document up to 2^24; found {corpus.n_tokens:,} and "
@@ -54,7 +58,8 @@ class ThreadSweeps:
         self.n_documents = corpus.n_documents
         self.n_tokens = corpus.n_tokens
         self.key = key
-        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus)])])
+        self._parts = parts
+        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus, parts)])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus)
         self._numbers = np.arange(self.n_documents, dtype=np.uint32)  # the place of a document determines its draws
@@ -69,14 +74,15 @@ class ThreadSweeps:
         """The tokens of each document in a secret order: a count matrix has them in word order, which would reveal
         words."""
         words: Int32Array = np.empty(self.n_tokens, np.int32)
-        gather_documents(corpus.words, corpus.offsets, _order(corpus), words)
+        gather_documents(corpus.words, corpus.offsets, _order(corpus, self._parts), words)
         shuffle_documents(words, self.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
         return words
 
     def holds(self, corpus: Corpus) -> bool:
-        lengths = corpus.lengths[_order(corpus)]
-        same_shape = corpus.n_words == self.n_words and np.array_equal(lengths, np.diff(self.offsets))
-        return same_shape and np.array_equal(self._in_slots(corpus), self.words)
+        if (corpus.n_words, corpus.n_documents) != (self.n_words, self.n_documents):
+            return False
+        same_lengths = np.array_equal(corpus.lengths[_order(corpus, self._parts)], np.diff(self.offsets))
+        return same_lengths and np.array_equal(self._in_slots(corpus), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
         """Divide the documents among this many threads, by tokens."""
@@ -85,7 +91,7 @@ class ThreadSweeps:
         ends = np.cumsum([0] + [len(range(block, self.n_documents, BLOCKS)) for block in range(BLOCKS)])
         self._cuts = ends[np.round(BLOCKS * shares(self.n_threads)).astype(int)]
         if self.sparse:
-            most = padded(min(self.n_topics, int(np.diff(self.offsets).max(initial=1))))
+            most = padded(min(self.n_topics, 1 + int(np.diff(self.offsets).max(initial=1))))
             self._scratch = [sparse_scratch(self._width, most) for _ in range(self.n_threads)]
             self._smooth = np.empty(self.n_words * self._width // LANES, np.float32)
         else:
@@ -114,16 +120,23 @@ class ThreadSweeps:
     def tokens(self) -> Tokens:
         return Tokens(self.words, self.offsets, self.topics)
 
-    def sweep(self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray) -> None:
-        self._sweep(self._fill_weights(statistic, prior, scale), self._row(alpha), number)
-
-    def _sweep(self, weights: Float32Array, alpha32: Float32Array, number: int) -> None:
+    def sweep(
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
+    ) -> None:
+        weights, (alpha32, last_topic) = self._fill_weights(statistic, prior, scale), self._rows(alpha, alpha_rest)
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
         documents = (self.words, self.offsets, self._numbers, self.topics)
-        tables: tuple[Float32Array | int, ...] = (alpha32, 1)  # one visit
+        tables: tuple[Any, ...] = (alpha32, last_topic, 1)  # one visit
         if self.sparse:
             self._each_share_of_words(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth))
-            tables = (alpha32, self._smooth)
+            tables = (alpha32, last_topic, self._smooth)
         kernel: Callable[..., None] = sweep_sparse if self.sparse else sweep_dense
         copied: set[int] = set()
 
@@ -176,11 +189,15 @@ class ThreadSweeps:
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
-    def _row(self, values: FloatArray) -> Float32Array:
-        """One float32 per topic, zero beyond the last."""
+    def _rows(self, alpha: FloatArray, alpha_rest: float | None) -> tuple[Float32Array, LastTopic | None]:
+        """The document prior as sweeps read it: one float32 per topic, zero beyond the last."""
         padded_row = aligned(self._width, np.float32)
-        padded_row[: self.n_topics] = values
-        return padded_row
+        padded_row[: self.n_topics] = alpha
+        if alpha_rest is None:
+            return padded_row, None
+        last_topic = LastTopic.of(alpha, alpha_rest)
+        padded_row[last_topic.topic] = last_topic.least * last_topic.beta
+        return padded_row, last_topic
 
     def _fill_weights(self, statistic: AnyArray, prior: Table, scale: FloatArray) -> Float32Array:
         """(statistic + prior) · scale as sweeps read it: flat, word × width, zero beyond the last topic."""
@@ -211,9 +228,16 @@ class ThreadSweeps:
         return numerators.sum(axis=0), float(denominators.sum())
 
     def sweep_exact(
-        self, statistic: AnyArray, alpha: FloatArray, number: int, *, prior: Table, scale: FloatArray
+        self,
+        statistic: AnyArray,
+        alpha: FloatArray,
+        number: int,
+        *,
+        prior: Table,
+        scale: FloatArray,
+        alpha_rest: float | None = None,
     ) -> None:
-        weights, alpha32 = self._fill_weights(statistic, prior, scale), self._row(alpha)
+        weights, (alpha32, last_topic) = self._fill_weights(statistic, prior, scale), self._rows(alpha, alpha_rest)
         draw_offsets = 2 * self.offsets
         draw_offsets.setflags(write=False)
         stream = (self.n_topics, self.key.words, np.uint32(Purpose.SWEEP), np.uint32(number))
@@ -222,15 +246,23 @@ class ThreadSweeps:
 
         def draw(thread: int, piece: int) -> None:
             first, last = self._cuts[piece], self._cuts[piece + 1]
-            sweep_exact(*documents, first, last, weights, alpha32, *stream, *scratch[thread])
+            sweep_exact(*documents, first, last, weights, alpha32, last_topic, *stream, *scratch[thread])
 
         self._draw_and_count(draw)
 
 
-def _order(corpus: Corpus) -> IntArray:
+def _order(corpus: Corpus, parts: IntArray | None) -> IntArray:
     """Documents in blocks, in each block the longest first: an order that depends on lengths, not on words.
 
-    A piece of work is a sequence of blocks. It ends with short documents, so that few slots are idle at its end.
+    A piece of work is a sequence of blocks. It ends with short documents, so that few slots are idle at its end. With
+    ``parts``, a block has one part after the other, the longest documents of each first, and every second block has
+    the parts in reverse: it starts with the part that the block before it ended with.
     """
     longest_first = np.argsort(-corpus.lengths, kind="stable")
-    return np.concatenate([longest_first[block::BLOCKS] for block in range(BLOCKS)])
+    blocks = [longest_first[block::BLOCKS] for block in range(BLOCKS)]
+    if parts is not None:
+        signs = np.where(np.arange(BLOCKS) % 2, -1, 1)
+        blocks = [
+            block[np.argsort(sign * parts[block], kind="stable")] for block, sign in zip(blocks, signs, strict=True)
+        ]
+    return np.concatenate(blocks)

@@ -168,7 +168,7 @@ class ThreadUnits:
             # [local] a document's topics from its own tokens, its own counts and the released table
             documents = (batch.words, batch.offsets, batch.numbers, batch.topics, first, last)
             draws = (self.key.words, purpose, stream, *self._scratch[thread])
-            sweep_dense(*documents, weights, alpha, n_visits, *draws)
+            sweep_dense(*documents, weights, alpha, None, n_visits, *draws)
             contribute(thread, piece)
 
         self._workers.share(work, len(batch.cuts) - 1)

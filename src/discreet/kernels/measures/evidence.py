@@ -18,6 +18,7 @@ def left_to_right(
     first: Int,
     last: Int,
     alpha: FloatArray,
+    excess: float,
     uniform: FloatArray,
     out: FloatArray,
 ) -> None:
@@ -30,6 +31,10 @@ def left_to_right(
     for infinitely many. When the effective number of particles is less than half, they are resampled by their weights,
     evenly spaced.
 
+    Under a Beta-Liouville prior, ``excess`` = a − Λ is not 0, and all topics but the last have the factor
+    (a + n_{<K}) / (Λ + n_{<K}) before n_k + α_k, n_{<K} being how many tokens so far have one of them; the chances sum
+    to 1 over n + Σα + excess.
+
     ``uniform`` is step × (particle + 1), numbers from 0 to 1; every document and collection reads the same, so that its
     evidence does not depend on the others. Documents with more tokens than steps start again with the first step.
     """
@@ -38,7 +43,8 @@ def left_to_right(
     n_steps, n_particles = uniform.shape[0], uniform.shape[1] - 1
     counts, copied = np.empty((n_topics, n_particles)), np.empty((n_topics, n_particles))
     mass, weights, chosen = np.empty(n_particles), np.empty(n_particles), np.empty(n_particles, np.int64)
-    prior = alpha.sum()
+    factor = np.ones(n_particles)  # of all topics but the last
+    prior, final = alpha.sum(), n_topics - 1
     for d in range(first, last):
         for c in range(n_collections):
             for k in range(n_topics):
@@ -48,16 +54,21 @@ def left_to_right(
             for i in range(offsets[d + 1] - offsets[d]):
                 row = word_topics[c * n_words + words[offsets[d] + i]]
                 mass[:] = 0.0
-                for k in range(n_topics):
+                for k in range(final):
                     for p in range(n_particles):
                         mass[p] += row[k] * counts[k, p]
+                for p in range(n_particles):
+                    if excess != 0.0:
+                        inner = prior + i - counts[final, p]  # Λ + n_{<K}
+                        factor[p] = (inner + excess) / inner
+                    mass[p] = mass[p] * factor[p] + row[final] * counts[final, p]
                 probability = 0.0
                 for p in range(n_particles):
                     probability += weights[p] * mass[p]
                 if not probability > 0.0:
                     evidence = -np.inf
                     break
-                evidence += math.log(probability / (prior + i))
+                evidence += math.log(probability / (prior + excess + i))
                 squares = 0.0
                 for p in range(n_particles):
                     weights[p] *= mass[p] / probability
@@ -70,11 +81,11 @@ def left_to_right(
                             copied[k, p] = counts[k, chosen[p]]
                     counts[:] = copied
                 for p in range(n_particles):
-                    k = 0
-                    left = uniform[i % n_steps, p] * mass[chosen[p]] - row[0] * counts[0, p]
-                    while left >= 0.0 and k < n_topics - 1:
+                    k, before = 0, factor[chosen[p]]
+                    left = uniform[i % n_steps, p] * mass[chosen[p]] - before * (row[0] * counts[0, p])
+                    while left >= 0.0 and k < final:
                         k += 1
-                        left -= row[k] * counts[k, p]
+                        left -= before * (row[k] * counts[k, p])
                     counts[k, p] += 1.0
             out[d, c] = evidence
 

@@ -16,6 +16,7 @@ def mixture_weights(
     columns: FloatArray,
     counts: FloatArray,
     alpha: FloatArray,
+    excess: float,
     tolerance: float,
     max_steps: Int,
     theta: FloatArray,
@@ -26,6 +27,10 @@ def mixture_weights(
     is φ as distinct word × topic and ``columns`` the same transposed: each of the two inner loops then runs along
     contiguous memory and adds to independent cells, so it uses vector instructions although the order of additions is
     fixed. A word to which no topic gives any probability says nothing about θ and is skipped.
+
+    ``excess`` is a − Λ of a Beta-Liouville prior, 0 of a Dirichlet prior: the share of the last topic is then
+    multiplied by S / (S + excess), S = Σ_{k<K} (α_k + Σ_i n_i q_ik), so that θ is the posterior mean given the counts
+    Σ_i n_i q_ik.
     """
     n_distinct, n_topics = rows.shape
     mass = np.empty(n_distinct)
@@ -46,6 +51,8 @@ def mixture_weights(
         total = 0.0
         for k in range(n_topics):
             update[k] = alpha[k] + theta[k] * update[k]
+            if k == n_topics - 1 and excess != 0.0:
+                update[k] *= total / (total + excess)
             total += update[k]
         moved = 0.0
         for k in range(n_topics):
@@ -63,6 +70,7 @@ def mixture_of_tokens(
     tokens: Int32Array,
     place: IntArray,
     alpha: FloatArray,
+    excess: float,
     tolerance: float,
     max_steps: Int,
     theta: FloatArray,
@@ -86,7 +94,7 @@ def mixture_of_tokens(
         counts[j] += 1.0
     for word in tokens:
         place[word] = -1
-    mixture_weights(rows, columns, counts, alpha, tolerance, max_steps, theta)
+    mixture_weights(rows, columns, counts, alpha, excess, tolerance, max_steps, theta)
 
 
 @kernel
@@ -97,6 +105,7 @@ def mix_documents(
     first: Int,
     last: Int,
     alpha: FloatArray,
+    excess: float,
     tolerance: float,
     max_steps: Int,
     out: FloatArray,
@@ -105,7 +114,7 @@ def mix_documents(
     place = np.full(word_topics.shape[0], -1, np.int64)
     for d in range(first, last):
         tokens = words[offsets[d] : offsets[d + 1]]
-        mixture_of_tokens(word_topics, tokens, place, alpha, tolerance, max_steps, out[d])
+        mixture_of_tokens(word_topics, tokens, place, alpha, excess, tolerance, max_steps, out[d])
 
 
 @kernel
@@ -144,6 +153,7 @@ def score_documents(
     first: Int,
     last: Int,
     alpha: FloatArray,
+    excess: float,
     tolerance: float,
     max_steps: Int,
     out: FloatArray,
@@ -159,7 +169,7 @@ def score_documents(
     for d in range(first, last):
         start, end = offsets[d], offsets[d + 1]
         split = start + observed[d]
-        mixture_of_tokens(word_topics, words[start:split], place, alpha, tolerance, max_steps, theta)
+        mixture_of_tokens(word_topics, words[start:split], place, alpha, excess, tolerance, max_steps, theta)
         log_likelihood = 0.0
         for i in range(start + scored_from[d], end):
             probability = 0.0

@@ -19,6 +19,7 @@ import numpy as np
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
 from discreet.kernels.compile import at, bare_kernel, inlined_part, part
 from discreet.kernels.lanes import LANES, as_float, gather, load, passed, splat, store, transpose, unit_interval, where
+from discreet.kernels.sweeps.last_topic import LastTopic, count_last, return_last, take_last
 from discreet.kernels.sweeps.slots import (
     BITS_SIZE,
     CHOSEN,
@@ -45,7 +46,8 @@ def dense_scratch(width: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
     return aligned(2 * LANES * width + LANES * LANES, np.float32), bits, aligned(SLOTS_SIZE, np.uint64)
 
 
-# A document's topics are counted in its slot's row of ``rows`` (see ``kernels/sweeps/slots.py``).
+# A document's topics are counted in its slot's row of ``rows`` (see ``kernels/sweeps/slots.py``). Under a
+# Beta-Liouville prior the last topic's place holds something else (``kernels/sweeps/last_topic.py``).
 
 
 @part
@@ -56,6 +58,7 @@ def count_document(
     stop: Int,
     width: Int,
     rows: Float32Array,
+    last_topic: LastTopic | None,
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
@@ -70,25 +73,47 @@ def count_document(
         bits[even + at(topics[at(stop - 1)])] += np.uint32(1)
     for k in range(0, width, LANES):
         store(rows, slot * width + k, as_float(load(bits, _TALLY + k) + load(bits, _TALLY + width + k)))
+    if last_topic is not None:
+        count_last(slot, topics, start, stop, last_topic, slots)
 
 
 @inlined_part
-def chosen_topic(slot: Int, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array) -> np.uint64:
+def chosen_topic(
+    slot: Int, width: Int, rows: Float32Array, last_topic: LastTopic | None, bits: UInt32Array, slots: UInt64Array
+) -> np.uint64:
     return np.uint64(bits[CHOSEN + slot])
 
 
 @inlined_part
 def take_token(
-    slot: Int, topic: np.uint64, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+    slot: Int,
+    topic: np.uint64,
+    width: Int,
+    rows: Float32Array,
+    last_topic: LastTopic | None,
+    bits: UInt32Array,
+    slots: UInt64Array,
 ) -> None:
     rows[np.uint64(slot) * np.uint64(width) + topic] -= np.float32(1)
+    if last_topic is not None:
+        rows[np.uint64(slot) * np.uint64(width) + np.uint64(last_topic.topic)] = take_last(
+            slot, topic, last_topic, slots
+        )
 
 
 @inlined_part
 def return_token(
-    slot: Int, topic: np.uint64, width: Int, rows: Float32Array, bits: UInt32Array, slots: UInt64Array
+    slot: Int,
+    topic: np.uint64,
+    width: Int,
+    rows: Float32Array,
+    last_topic: LastTopic | None,
+    bits: UInt32Array,
+    slots: UInt64Array,
 ) -> None:
     rows[np.uint64(slot) * np.uint64(width) + topic] += np.float32(1)
+    if last_topic is not None:
+        return_last(slot, topic, last_topic, slots)
 
 
 @bare_kernel
@@ -101,6 +126,7 @@ def sweep_dense(
     last: Int,
     weights: Float32Array,
     alpha: Float32Array,
+    last_topic: LastTopic | None,
     n_visits: Int,
     key: UInt32Array,
     purpose: np.uint32,
@@ -115,13 +141,14 @@ def sweep_dense(
     visited in between, and its topics are counted only once.
 
     ``weights`` is flat, one row of ``width`` per word, where width is a multiple of 16; weights and alpha beyond the
-    number of topics are zero. The last three arguments come from :func:`dense_scratch`.
+    number of topics are zero. With a Beta-Liouville prior, ``last_topic`` says how the last topic is drawn, and the
+    alpha of that topic is least · β; otherwise it is None. The last three arguments come from :func:`dense_scratch`.
     """
     width = alpha.shape[0]
     partial, sums = LANES * width, 2 * LANES * width
     nothing = splat(np.float32(0))
     documents = (words, offsets, numbers, topics, width, key, purpose, sweep)
-    tables = (width, rows)
+    tables = (width, rows, last_topic)
     functions = (chosen_topic, count_document, take_token, return_token)
     fill_slots(first, last, n_visits, 0, *documents, count_document, take_token, tables, bits, slots)
     active = 1

@@ -17,6 +17,7 @@ from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray,
 from discreet.kernels.compile import bare_kernel
 from discreet.kernels.lanes import LANES, gather, load, passed, splat, store, transpose, where, whole_53, widen
 from discreet.kernels.sweeps.dense import chosen_topic, count_document, dense_scratch, return_token, take_token
+from discreet.kernels.sweeps.last_topic import LastTopic
 from discreet.kernels.sweeps.slots import CHOSEN, LOW, NOW, ROWS, WORD_ROW, aligned, book_draws, fill_slots
 
 UNIFORM_BITS = 20
@@ -49,6 +50,7 @@ def sweep_exact(
     last: Int,
     weights: Float32Array,
     alpha: Float32Array,
+    last_topic: LastTopic | None,
     n_topics: Int,
     key: UInt32Array,
     purpose: np.uint32,
@@ -61,15 +63,15 @@ def sweep_exact(
     """Draw the topics of documents ``first`` to ``last - 1`` anew, each from (1 − γ)·p + γ/K, p as in ``sweep_dense``.
 
     ``draw_offsets`` are twice the documents' offsets: slots count 32-bit words of the stream, and token i of a document
-    takes the words 2i and 2i + 1. ``weights`` and ``alpha`` as in ``sweep_dense``, positive for every topic. The last
-    four arguments come from :func:`exact_scratch`.
+    takes the words 2i and 2i + 1. ``weights``, ``alpha`` and ``last_topic`` as in ``sweep_dense``, weights and alpha
+    positive for every topic. The last four arguments come from :func:`exact_scratch`.
     """
     width = alpha.shape[0]
     products, lanes = LANES * width, width
     nothing = splat(np.float64(0))
     skipped, share = splat(_SKIPPED), splat(_SHARE)
     documents = (words, draw_offsets, numbers, topics, width, key, purpose, sweep)
-    tables = (width, rows)
+    tables = (width, rows, last_topic)
     functions = (chosen_topic, count_document, take_token, return_token)
     fill_slots(first, last, 1, 1, *documents, count_document, take_token, tables, bits, slots)
     active = 1

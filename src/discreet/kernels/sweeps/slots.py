@@ -64,7 +64,9 @@ _NEXT = _VISITS + 1  # the next document to start
 _AHEAD_DOCUMENT = _NEXT + 1  # the next block to make
 _AHEAD_BLOCK = _AHEAD_DOCUMENT + 1
 _AHEAD_USED = _AHEAD_BLOCK + 1  # blocks already taken
-SLOTS_SIZE = _AHEAD_USED + 1
+N_LAST = _AHEAD_USED + 1  # under a Beta-Liouville prior: how many tokens of the document have the last topic
+N_OTHER = N_LAST + LANES  # and how many others there are beside each token
+SLOTS_SIZE = N_OTHER + LANES
 
 
 def aligned(size: Int, dtype: type) -> AnyArray:

@@ -15,6 +15,7 @@ import numpy as np
 from discreet._types import Float32Array, Int, Int32Array, IntArray, UInt16Array, UInt32Array, UInt64Array
 from discreet.kernels.compile import bare_kernel, inlined_part, outlined_part, part
 from discreet.kernels.lanes import LANES, gather, load, passed, prefetch, splat, store, transpose, unit_interval, where
+from discreet.kernels.sweeps.last_topic import LastTopic, count_last, return_last, take_last
 from discreet.kernels.sweeps.slots import BITS_SIZE, CHOSEN, NOW, SLOTS_SIZE, WORD_ROW, aligned, book_draws, fill_slots
 
 _PRESENT = SLOTS_SIZE  # in `slots`: how many topics each document has
@@ -23,7 +24,8 @@ _IDS = _SMOOTH_FLAG + LANES  # 16 × capacity: the topics present, then 16 × wi
 
 
 def sparse_scratch(width: Int, capacity: Int) -> tuple[Float32Array, UInt32Array, UInt64Array]:
-    """Working memory of one thread, for documents of at most ``capacity`` different topics (a multiple of 16).
+    """Working memory of one thread, for documents of at most ``capacity`` different topics (a multiple of 16), the last
+    one always counted in under a Beta-Liouville prior.
 
     The first array holds 16 × capacity counts, as many running sums, 16 × 16 lane sums, and a few rows of sixteen.
     """
@@ -92,6 +94,7 @@ def chosen_topic(
     alpha: Float32Array,
     smooth: Float32Array,
     rows: Float32Array,
+    last_topic: LastTopic | None,
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> np.uint64:
@@ -108,6 +111,44 @@ def chosen_topic(
 
 
 @inlined_part
+def _place(slot: Int, topic: np.uint64, capacity: Int, width: Int, bits: UInt32Array, slots: UInt64Array) -> np.uint64:
+    """Where the topic stands in the slot's list, at its end if it was not there."""
+    at = np.uint64(_IDS + LANES * capacity + slot * width) + topic
+    place = bits[at]
+    if place == 0:
+        place = np.uint32(slots[_PRESENT + slot] + np.uint64(1))
+        slots[_PRESENT + slot] = place
+        bits[at] = place
+        bits[np.uint64(_IDS + slot * capacity) + np.uint64(place) - np.uint64(1)] = topic
+    return np.uint64(slot * capacity) + np.uint64(place) - np.uint64(1)
+
+
+@inlined_part
+def _drop(
+    slot: Int,
+    topic: np.uint64,
+    capacity: Int,
+    width: Int,
+    rows: Float32Array,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """The last topic of the list takes the place of one that leaves."""
+    places = np.uint64(_IDS + LANES * capacity + slot * width)
+    ids, counts = np.uint64(_IDS + slot * capacity), np.uint64(slot * capacity)
+    place = np.uint64(bits[places + topic]) - np.uint64(1)
+    end = slots[_PRESENT + slot] - np.uint64(1)
+    moved = bits[ids + end]
+    bits[ids + place] = moved
+    rows[counts + place] = rows[counts + end]
+    bits[places + np.uint64(moved)] = place + np.uint64(1)
+    bits[places + topic] = 0
+    bits[ids + end] = 0
+    rows[counts + end] = np.float32(0)
+    slots[_PRESENT + slot] = end
+
+
+@inlined_part
 def return_token(
     slot: Int,
     topic: np.uint64,
@@ -116,18 +157,13 @@ def return_token(
     alpha: Float32Array,
     smooth: Float32Array,
     rows: Float32Array,
+    last_topic: LastTopic | None,
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
-    width = alpha.shape[0]
-    at = np.uint64(_IDS + LANES * capacity + slot * width) + topic
-    place = bits[at]
-    if place == 0:
-        place = np.uint32(slots[_PRESENT + slot] + np.uint64(1))
-        slots[_PRESENT + slot] = place
-        bits[at] = place
-        bits[np.uint64(_IDS + slot * capacity) + np.uint64(place) - np.uint64(1)] = topic
-    rows[np.uint64(slot * capacity) + np.uint64(place) - np.uint64(1)] += np.float32(1)
+    rows[_place(slot, topic, capacity, alpha.shape[0], bits, slots)] += np.float32(1)
+    if last_topic is not None:
+        return_last(slot, topic, last_topic, slots)
 
 
 @inlined_part
@@ -139,6 +175,7 @@ def take_token(
     alpha: Float32Array,
     smooth: Float32Array,
     rows: Float32Array,
+    last_topic: LastTopic | None,
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
@@ -146,22 +183,34 @@ def take_token(
     width = alpha.shape[0]
     word, one = slots[WORD_ROW + slot], np.uint64(1)
     rows[2 * LANES * capacity + LANES * LANES + slot] = smooth[(word + np.uint64(width)) // np.uint64(LANES) - one]
-    places = np.uint64(_IDS + LANES * capacity + slot * width)
-    ids, counts = np.uint64(_IDS + slot * capacity), np.uint64(slot * capacity)
-    place = np.uint64(bits[places + topic]) - np.uint64(1)
-    rows[counts + place] -= np.float32(1)
-    if rows[counts + place] == np.float32(0):
-        end = slots[_PRESENT + slot] - np.uint64(1)
-        moved = bits[ids + end]
-        bits[ids + place] = moved
-        rows[counts + place] = rows[counts + end]
-        bits[places + np.uint64(moved)] = place + np.uint64(1)
-        bits[places + topic] = 0
-        bits[ids + end] = 0
-        rows[counts + end] = np.float32(0)
-        slots[_PRESENT + slot] = end
+    place = np.uint64(bits[np.uint64(_IDS + LANES * capacity + slot * width) + topic])
+    place = np.uint64(slot * capacity) + place - one
+    rows[place] -= np.float32(1)
+    if rows[place] == np.float32(0):
+        _drop(slot, topic, capacity, width, rows, bits, slots)
+    if last_topic is not None:
+        _set_last(slot, topic, capacity, width, rows, last_topic, bits, slots)
     for j in range(_IDS + slot * capacity, _IDS + slot * capacity + np.int64(slots[_PRESENT + slot])):
         prefetch(weights, np.int64(word) + np.int64(bits[j]))
+
+
+@inlined_part
+def _set_last(
+    slot: Int,
+    topic: np.uint64,
+    capacity: Int,
+    width: Int,
+    rows: Float32Array,
+    last_topic: LastTopic,
+    bits: UInt32Array,
+    slots: UInt64Array,
+) -> None:
+    """Under a Beta-Liouville prior the last topic may be in the list although no token has it."""
+    number, value = np.uint64(last_topic.topic), take_last(slot, topic, last_topic, slots)
+    if value > np.float32(0):
+        rows[_place(slot, number, capacity, width, bits, slots)] = value
+    elif bits[np.uint64(_IDS + LANES * capacity + slot * width) + number] != 0:
+        _drop(slot, number, capacity, width, rows, bits, slots)
 
 
 @outlined_part
@@ -175,6 +224,7 @@ def list_document(
     alpha: Float32Array,
     smooth: Float32Array,
     rows: Float32Array,
+    last_topic: LastTopic | None,
     bits: UInt32Array,
     slots: UInt64Array,
 ) -> None:
@@ -187,7 +237,9 @@ def list_document(
         rows[slot * capacity + place] = np.float32(0)
     slots[_PRESENT + slot] = 0
     for i in range(start, stop):
-        return_token(slot, np.uint64(topics[i]), capacity, weights, alpha, smooth, rows, bits, slots)
+        return_token(slot, np.uint64(topics[i]), capacity, weights, alpha, smooth, rows, last_topic, bits, slots)
+    if last_topic is not None:
+        count_last(slot, topics, start, stop, last_topic, slots)
 
 
 @bare_kernel
@@ -200,6 +252,7 @@ def sweep_sparse(
     last: Int,
     weights: Float32Array,
     alpha: Float32Array,
+    last_topic: LastTopic | None,
     smooth: Float32Array,
     key: UInt32Array,
     purpose: np.uint32,
@@ -220,7 +273,7 @@ def sweep_sparse(
     rest, rest_smooth = smooth_now + LANES, smooth_now + 2 * LANES
     nothing = splat(np.float32(0))
     documents = (words, offsets, numbers, topics, width, key, purpose, sweep)
-    tables = (capacity, weights, alpha, smooth, rows)
+    tables = (capacity, weights, alpha, smooth, rows, last_topic)
     functions = (chosen_topic, list_document, take_token, return_token)
     rows[:] = 0
     bits[_IDS:] = 0

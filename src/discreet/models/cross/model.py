@@ -9,19 +9,19 @@ import numpy as np
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._random import Key
-from discreet._types import AnyArray, FloatArray
-from discreet.corpus.collections import collection_labels, product_corpus
+from discreet._errors import InputError
+from discreet._types import AnyArray, FloatArray, IntArray
+from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
-from discreet.engines import open_sweeps
 from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
-from discreet.models.cross.tables import CrossPriors, CrossTables
+from discreet.models.cross.published import PublishedTraining
+from discreet.models.cross.tables import CrossPriors
+from discreet.models.cross.training import Training
 from discreet.models.estimator import Running, estimator
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
 from discreet.release.release import Release
-from discreet.training.loop import Measures
 
 
 @estimator
@@ -48,17 +48,32 @@ class CrossLDA(Running, TopicModel):
 
     It runs on the engine of :class:`~discreet.LDA`, over words numbered c · V + w.
 
+    **What documents do not tell.** They determine the mixtures A[c, ·, k] and no more. Many pairs of φ and σ give the
+    same A; the priors and the start decide which pair is found. On planted topics φ and σ are found if ψ is about equal
+    in all collections. If ψ is 0.6 in one collection and 0.2 in the other, A is found (0.05 in total variation), but σ
+    is 0.4 to 0.7 off. If ψ is 0.7 and 0.1, topics of one collection may be paired with wrong topics of the other.
+
+    **As published** (``as_published=True``) it is Algorithm 1 of [2]_, on one thread. Each token keeps a topic and an
+    x, x starts at 0, and every draw moves the counts. The topic is drawn given x by eq. (11) or (13), and then x by
+    (12) and (14). Eq. (11) and (13) leave out the factor of the switch, (N_x + γ_x) / (N + γ0 + γ1), which depends on
+    the topic, so this does not sample the posterior: on four tokens its stationary law is 0.04 away in total variation.
+    With joint draws of topic and x the same sampler has the posterior (``tests/exact/test_cross_sequential.py``); they
+    are not an option here, because the default draws jointly too and is faster. x also moves slowly, one token at a
+    time: on planted topics σ is up to 0.7 off after 150 sweeps, and 0.3 after 600.
+
     Symbols of [2]_: α, β, γ₀, γ₁ are ``alpha``, ``beta``, ``gamma0``, ``gamma1``; δ, the prior of collection topics, is
     ``beta_collection``; φ, σ, ψ are ``components_``, ``collection_components_``, ``switch_``.
 
-    Differences from [2]_:
+    Differences from [2]_, of the default:
 
     * Frozen sweeps: stochastic EM, as ``LDA`` says, and not a sampler of the posterior. With expected counts N1, the
       split between φ and σ is EM too. Words that by chance are more frequent in one collection go to its own topic in
-      part: with few tokens, ψ is not quite 0 where collections do not differ.
-    * Topic and x are drawn together. The paper alternates them, and its topic draw, eq. (11) and (13), leaves out the
-      factor of the switch, (N_x + γ_x) / (N + γ0 + γ1), which depends on the topic: that is no sampler of the model.
+      part: where collections do not differ, ψ is not quite 0 (0.02 to 0.07 with three thousand tokens per topic).
+    * Topic and x are drawn together.
     * The balanced start, above.
+
+    Differences in both forms:
+
     * Counts are averaged over samples, not φ, σ and ψ.
     * γ0 belongs to x = 0 and γ1 to x = 1, so that ψ ~ Beta(γ1, γ0).
     * Document counts n[d, k] are of all tokens of the document, whatever their x.
@@ -82,7 +97,9 @@ class CrossLDA(Running, TopicModel):
     n_average, lag : int
         What is fitted comes from the mean of the counts after ``n_average`` sweeps, each ``lag`` after the one before,
         the last sweep among them.
-    n_threads, random_state, progress, callbacks :
+    as_published : bool
+        The sampler of the paper, above.
+    warm_start, n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`.
 
     Attributes
@@ -100,6 +117,7 @@ class CrossLDA(Running, TopicModel):
     alpha_, beta_ : the priors.
     history_ : dict of lists
         ``own_share``: the expected share of tokens with x = 1, after each sweep.
+    n_sweeps_ : sweeps done.
     guarantee_ : Guarantee
 
     References
@@ -120,25 +138,72 @@ class CrossLDA(Running, TopicModel):
     n_sweeps: Sweeps = 600
     n_average: AtLeastOne = 10
     lag: AtLeastOne = 10
+    as_published: bool = False
+    warm_start: bool = False
+
+    @classmethod
+    def paper_settings(cls, **changes: Any) -> Self:
+        """Luo et al. 2023 as they ran it: their sampler, α = 0.1, β = δ = 0.01, γ0 = γ1 = 1, 500 sweeps of burn-in and
+        then ten samples at lag ten. ``changes`` are parameters like any other; the paper tries several ``n_topics``."""
+        priors = {"alpha": 0.1, "beta": 0.01, "beta_collection": 0.01, "gamma0": 1.0, "gamma1": 1.0}
+        return cls(**{"as_published": True, **priors, "n_sweeps": 600, "n_average": 10, "lag": 10, **changes})
 
     def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
         """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is
         ignored."""
         self._check_parameters()
-        corpus = self._read(X, reset=True)
+        corpus = self._read(X, reset=not (self.warm_start and hasattr(self, "_training")))
         check_sizes(corpus, self.n_topics)
         labels, of_document = np.unique(collection_labels(corpus, collections), return_inverse=True)
-        training = _Training(self, corpus, of_document, len(labels))
-        self.history_, _ = self._run_sweeps(self.n_sweeps, training.sweep, timed=True)
+        run = PublishedTraining if self.as_published else Training
+        training = self._continued(corpus, labels, of_document) or run(self, corpus, of_document, len(labels))
+        before = training.n_done
+        history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, timed=True)
+        if not self.warm_start:
+            training.engine.drop_tables()
         common, own, switch = training.averaged()
         self.components_ = np.ascontiguousarray(common.T)
         self.collection_components_ = np.ascontiguousarray(own.transpose(0, 2, 1))
         self.switch_ = np.ascontiguousarray(switch.T)
         self.collections_ = labels
         self.collection_shares_ = np.bincount(of_document) / corpus.n_documents
-        self.alpha_, self.beta_ = training.alpha, float(self.beta)
+        self.alpha_, self.alpha_rest_ = training.alpha, training.alpha_rest
+        self.beta_ = float(np.mean(training.priors.beta))
+        self.history_ = {n: [*self.history_.get(n, []), *v] for n, v in history.items()} if before else history
+        self.n_sweeps_ = training.n_done
         self.guarantee_ = Guarantee.none(EXACT_COUNTS, *((SEEDED,) if training.engine.key.seeded else ()))
+        if self.warm_start:
+            self._training = training
+        else:
+            self.__dict__.pop("_training", None)
         return self
+
+    def _document_prior(self) -> tuple[FloatArray, float | None]:
+        """Prior weight of each topic, and of all but the last together, where that is not their sum."""
+        return broadcast_alpha(self.alpha, self.n_topics), None
+
+    def _word_priors(self, n_words: int) -> CrossPriors:
+        return CrossPriors(self.beta, self.beta_collection, self.gamma0, self.gamma1)
+
+    def _continued(self, corpus: Corpus, labels: AnyArray, of_document: IntArray) -> Training | None:
+        training: Training | None = getattr(self, "_training", None) if self.warm_start else None
+        if training is None:
+            return None
+        same_sampler = isinstance(training, PublishedTraining) == self.as_published
+        same_labels = np.array_equal(labels, self.collections_)
+        if not (same_sampler and same_labels and training.holds(self, corpus, of_document)):
+            raise InputError(
+                "warm_start continues with the same documents, the same collections, the same as_published and the "
+                f"same {training.engine.n_topics} topics; found others ({corpus!r}, {self.n_topics} topics). Set "
+                "warm_start=False to start anew."
+            )
+        training.engine.use_threads(self.n_threads)
+        training.plan_samples(self)
+        return training
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the documents: a pickle holds the model, not what it was trained on."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_training"}
 
     def fit_transform(self, X: Any, y: Any = None, *, collections: Any = None) -> FloatArray:
         """Train on documents, and give the topic proportions of each."""
@@ -156,6 +221,12 @@ class CrossLDA(Running, TopicModel):
         topics of its own collection; lower is better."""
         release, corpus = self._released(X)
         return release.completion(corpus, collections=collections, n_threads=self.n_threads).perplexity
+
+    def fold_in_perplexity(self, X: Any, *, collections: Any = None) -> float:
+        """The same as papers report it (see :func:`discreet.evaluation.fold_in_perplexity`): too low, as each document
+        is scored on the words that its proportions were fitted to. Not for comparing models."""
+        release, corpus = self._released(X)
+        return release.fold_in_perplexity(corpus, collections=collections, n_threads=self.n_threads)
 
     def score(self, X: Any, y: Any = None, *, collections: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
@@ -192,42 +263,3 @@ class CrossLDA(Running, TopicModel):
             "collection_topics": self.collection_components_,
             "switch": self.switch_,
         }
-
-
-class _Training:
-    """The state of one run: engine, tables, and the sums of counts so far."""
-
-    def __init__(self, model: CrossLDA, corpus: Corpus, of_document: AnyArray, n_collections: int) -> None:
-        self.model = model
-        self.alpha = broadcast_alpha(model.alpha, model.n_topics)
-        self.priors = CrossPriors(model.beta, model.beta_collection, model.gamma0, model.gamma1)
-        product = product_corpus(corpus, of_document, n_collections)
-        self.engine = open_sweeps(product, model.n_topics, Key.open(model.random_state), n_threads=model.n_threads)
-        self.engine.draw_first_topics()
-        self.shape = (n_collections, corpus.n_words, model.n_topics)
-        self.counts = self.engine.count().reshape(self.shape)
-        self.own_counts: FloatArray = np.zeros(self.shape)
-        self.summed: FloatArray = np.zeros(self.shape)
-        self.own_summed: FloatArray = np.zeros(self.shape)
-        self.n_summed = 0
-
-    def sweep(self, number: int) -> Measures:
-        """Counts → tables → weights → sweep → counts."""
-        balanced = 2 * number <= self.model.n_sweeps
-        weights, own_share = CrossTables.of(self.counts, self.own_counts, self.priors, balanced=balanced).mixed()
-        one = np.ones(self.engine.n_topics)
-        self.engine.sweep(weights.reshape(-1, self.engine.n_topics), self.alpha, number, prior=0.0, scale=one)
-        self.counts = self.engine.count().reshape(self.shape)
-        self.own_counts = np.multiply(self.counts, own_share, out=own_share)
-        before_end, model = self.model.n_sweeps - number, self.model
-        if before_end % model.lag == 0 and before_end // model.lag < model.n_average:
-            self.summed += self.counts
-            self.own_summed += self.own_counts
-            self.n_summed += 1
-        return {"own_share": float(self.own_counts.sum() / self.engine.n_tokens)}
-
-    def averaged(self) -> CrossTables:
-        """Tables of the mean counts; of the last ones, where a callback ended the run before the first sample."""
-        if not self.n_summed:
-            return CrossTables.of(self.counts, self.own_counts, self.priors)
-        return CrossTables.of(self.summed / self.n_summed, self.own_summed / self.n_summed, self.priors)

@@ -6,16 +6,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet._types import AnyArray, FloatArray
+from discreet._types import AnyArray, Float32Array, FloatArray
+from discreet.kernels.sums.collections import add_totals, mix_words
+from discreet.models.beta_liouville import word_divisors
 
 
 class CrossPriors(NamedTuple):
-    """Of words in common topics, of words in collection topics, and of the switch."""
+    """Of words in common topics, of words in collection topics, and of the switch.
 
-    beta: float
-    beta_collection: float
+    A prior of words is Beta-Liouville: the numbers of all words but the last (α_1 … α_{V−1} of
+    :class:`~discreet.models.beta_liouville.BetaLiouville`), that of the last (its β), and the weight of all words but
+    the last together (its a). None: the sum of their numbers, which is the Dirichlet prior.
+    """
+
+    beta: float | FloatArray
+    """For all words, or one number for each."""
+    beta_collection: float | FloatArray
     gamma0: float
     gamma1: float
+    beta_rest: float | None = None
+    beta_collection_rest: float | None = None
 
 
 class CrossTables(NamedTuple):
@@ -37,15 +47,19 @@ class CrossTables(NamedTuple):
 
         ``balanced``: a topic's words count in φ as if the topic had as many tokens in each collection that has it.
         """
-        common, own = counts - own_counts, own_counts + priors.beta_collection
-        totals, own_totals = counts.sum(axis=1), own_counts.sum(axis=1)
-        if balanced:
-            common *= (totals.mean(axis=0) / np.maximum(totals, 1))[:, None, :]
-        common = common.sum(axis=0)
-        common += priors.beta
-        common /= common.sum(axis=0)
-        own /= own.sum(axis=1, keepdims=True)
-        return cls(common, own, (own_totals + priors.gamma1) / (totals + (priors.gamma0 + priors.gamma1)))
+        last, own_last = counts[:, -1], own_counts[:, -1]
+        scales = _Scales.of(
+            counts.sum(axis=1), own_counts.sum(axis=1), last, own_last, counts.shape[1], priors, balanced=balanced
+        )
+        own = own_counts + np.reshape(priors.beta_collection, (-1, 1))
+        own[:, :-1] *= scales.own[0][:, None]
+        own[:, -1] *= scales.own[1]
+        common = np.full(counts.shape[1:], np.reshape(priors.beta, (-1, 1)))
+        for balance, every, mine in zip(scales.balance, counts, own_counts, strict=True):
+            common += balance * (every - mine)
+        common[:-1] *= scales.common[0]
+        common[-1] *= scales.common[1]
+        return cls(common, own, scales.switch)
 
     def mixed(self) -> tuple[FloatArray, FloatArray]:
         """A = (1 − ψ)·φ + ψ·σ, what a token's word is drawn from, and B = ψ·σ / A, the chance that it was drawn from
@@ -56,3 +70,94 @@ class CrossTables(NamedTuple):
         mixed += share
         share /= mixed
         return mixed, share
+
+
+class CrossWeights:
+    """The tables of a run in the form that its sweeps need: A and B alone, in float32.
+
+    It is ``CrossTables.of(counts, counts · B).mixed()``, again and again, without the tables in between. Between sweeps
+    it keeps B, of which the last sweep's A was made; before the first, B is 0.
+    """
+
+    def __init__(self, shape: tuple[int, int, int], priors: CrossPriors) -> None:
+        self.priors = priors
+        self.own_share: Float32Array = np.zeros(shape, np.float32)
+        """B, collection × word × topic."""
+        self._weights: Float32Array = np.empty(shape, np.float32)
+        self._common: Float32Array = np.empty(shape[2], np.float32)
+        self._prior, self._own_prior = (
+            np.array(np.broadcast_to(prior, shape[1]), np.float32) for prior in (priors.beta, priors.beta_collection)
+        )
+
+    def count(self, counts: AnyArray) -> float:
+        """Add up new ``counts``, and say how many tokens are expected to be a collection's own words."""
+        self._totals = np.zeros((counts.shape[0], counts.shape[2]))
+        self._own_totals = np.zeros_like(self._totals)
+        add_totals(counts, self.own_share, self._totals, self._own_totals)
+        return float(self._own_totals.sum())
+
+    def own_counts(self, counts: AnyArray) -> FloatArray:
+        """How many tokens of each cell are expected to be the collection's own words."""
+        return np.multiply(counts, self.own_share, dtype=np.float64)
+
+    def mix(self, counts: AnyArray, *, balanced: bool = False) -> Float32Array:
+        """A of the ``counts`` that were added up, collection × word × topic; valid until the next call."""
+        last = counts[:, -1].astype(np.float64)
+        own_last, n_words = last * self.own_share[:, -1], counts.shape[1]
+        scales = _Scales.of(self._totals, self._own_totals, last, own_last, n_words, self.priors, balanced=balanced)
+        priors, tables = (self._prior, self._own_prior), (self._common, self.own_share, self._weights)
+        balance = scales.balance.astype(np.float32)
+        for part, (first, stop) in enumerate(((0, n_words - 1), (n_words - 1, n_words))):
+            common = ((1.0 - scales.switch) * scales.common[part]).astype(np.float32)
+            own = (scales.switch * scales.own[part]).astype(np.float32)
+            mix_words(counts, first, stop, *priors, balance, common, own, *tables)
+        return self._weights
+
+
+class _Scales(NamedTuple):
+    """What turns counts plus priors into posterior means, from sums of counts alone."""
+
+    balance: FloatArray
+    """Collection × topic: what a collection's counts are multiplied by before they are added up in φ."""
+    common: tuple[FloatArray, FloatArray]
+    """Of each topic: for all words but the last, and for the last."""
+    own: tuple[FloatArray, FloatArray]
+    """The same, collection × topic."""
+    switch: FloatArray
+    """ψ, collection × topic."""
+
+    @classmethod
+    def of(
+        cls,
+        totals: FloatArray,
+        own_totals: FloatArray,
+        last: FloatArray,
+        own_last: FloatArray,
+        n_words: int,
+        priors: CrossPriors,
+        *,
+        balanced: bool,
+    ) -> _Scales:
+        """From counts and own counts, collection × topic: of all words, and of the last word."""
+        balance = totals.mean(axis=0) / np.maximum(totals, 1) if balanced else np.ones(totals.shape)
+        common, common_last = (
+            (balance * (every - own)).sum(axis=0) for every, own in ((totals, own_totals), (last, own_last))
+        )
+        return cls(
+            balance,
+            _word_scales(common, common_last, priors.beta, priors.beta_rest, n_words),
+            _word_scales(own_totals, own_last, priors.beta_collection, priors.beta_collection_rest, n_words),
+            (own_totals + priors.gamma1) / (totals + (priors.gamma0 + priors.gamma1)),
+        )
+
+
+def _word_scales(
+    totals: FloatArray, last: FloatArray, prior: float | FloatArray, rest: float | None, n_words: int
+) -> tuple[FloatArray, FloatArray]:
+    """What (count + prior) of a word is multiplied by: for all words but the last, and for the last."""
+    each = np.broadcast_to(prior, n_words)
+    if rest is None:
+        scale = 1.0 / (totals + each.sum())
+        return scale, scale
+    divisor, ratio = word_divisors(totals + each.sum(), last + each[-1], rest - each[:-1].sum())
+    return 1.0 / divisor, ratio / divisor
