@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.models.cross.hybrid import HybridCrossLBLA as HybridCrossLBLA
+    from discreet.models.cross.laplace import LaplaceCrossLBLA as LaplaceCrossLBLA
     from discreet.models.cross.lbla import CrossLBLA as CrossLBLA
     from discreet.models.cross.model import CrossLDA as CrossLDA
     from discreet.models.fit_text import fit_text as fit_text

@@ -157,6 +157,24 @@ MODELS = (
         as_published=Form(takes=("sweeps", "beta", "alpha-rest", "beta-rest"), private=False),
         collections=True,
     ),
+    Model(
+        "HybridCrossLBLA",
+        "discreet.models.cross.hybrid",
+        "hybrid-cross",
+        unit="word",
+        sound=Form(("epsilon",), ("delta", "budget", "checkpoint", "sweeps", "beta")),
+        as_published=Form(("epsilon-inherent",), ("epsilon-laplace", "sweeps", "beta")),
+        collections=True,
+    ),
+    Model(
+        "LaplaceCrossLBLA",
+        "discreet.models.cross.laplace",
+        "laplace-cross",
+        unit="none",
+        sound=None,
+        as_published=Form(("epsilon",), ("sweeps", "beta")),  # ε of one sweep's noise
+        collections=True,
+    ),
 )
 
 METHODS = {model.method: model for model in MODELS}

@@ -13,7 +13,9 @@ from discreet import (
     LDA,
     CrossLBLA,
     CrossLDA,
+    HybridCrossLBLA,
     HybridLDA,
+    LaplaceCrossLBLA,
     LaplaceLDA,
     PrivateLDA,
     SpectralLDA,
@@ -32,7 +34,7 @@ class RoundedLBLA(Rounded, LBLA):
     pass
 
 
-class RoundedCrossLDA(Rounded, CrossLDA):
+class Labelled(Rounded):
     """The checks name no collections. They expect four classes, so there are four, by the length of a document."""
 
     def _read(self, X, *, reset, **options):
@@ -40,7 +42,19 @@ class RoundedCrossLDA(Rounded, CrossLDA):
         return replace(corpus, collections=corpus.lengths % 4)
 
 
-class RoundedCrossLBLA(RoundedCrossLDA, CrossLBLA):
+class RoundedCrossLDA(Labelled, CrossLDA):
+    pass
+
+
+class RoundedCrossLBLA(Labelled, CrossLBLA):
+    pass
+
+
+class RoundedHybridCrossLBLA(Labelled, HybridCrossLBLA):
+    pass
+
+
+class RoundedLaplaceCrossLBLA(Labelled, LaplaceCrossLBLA):
     pass
 
 
@@ -85,6 +99,9 @@ ESTIMATORS = {
     "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),
     "HybridLDA": RoundedHybridLDA(2, **PARTS),
     "HybridLDA as published": RoundedHybridLDA(2, as_published=True, **PARTS),
+    "HybridCrossLBLA": RoundedHybridCrossLBLA(2, alpha_rest=0.5, beta_rest=0.5, **PARTS),
+    "HybridCrossLBLA as published": RoundedHybridCrossLBLA(2, alpha_rest=0.5, as_published=True, **PARTS),
+    "CDP-ccLBLA+": RoundedLaplaceCrossLBLA(2, alpha_rest=0.5, n_sweeps=2, as_published=True),
     "CDP-LDA": RoundedLaplaceLDA(2, n_sweeps=2, as_published=True),
     "CDP-LDA+": RoundedLaplaceLDA(2, every_sweep=True, n_sweeps=2, as_published=True),
     "VariationalLDA": RoundedVariationalLDA(2, n_rounds=3, **ONE),

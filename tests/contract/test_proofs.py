@@ -69,6 +69,17 @@ PROOFS = {
         ("engines/threads/sweeps.py", "training/private_fit.py", "training/payment.py"),
         least=20,
     ),
+    "models/cross/hybrid.proof.md": Proof(
+        ("models/cross/hybrid.py",),
+        (
+            "models/hybrid/model.py",
+            "models/hybrid/plan.py",
+            "kernels/sweeps/exact.py",
+            "training/inputs.py",
+            "mechanisms/release.py",
+        ),
+        least=20,
+    ),
     "mechanisms/vocabulary.proof.md": Proof(
         ("mechanisms/vocabulary.py", "kernels/sums/word_weights.py", "models/vectorizer.py"), least=11
     ),

@@ -24,7 +24,9 @@ from discreet import (
     LDA,
     CrossLBLA,
     CrossLDA,
+    HybridCrossLBLA,
     HybridLDA,
+    LaplaceCrossLBLA,
     LaplaceLDA,
     PrivateLDA,
     PrivateVectorizer,
@@ -90,6 +92,15 @@ MODELS: dict[str, Callable[[], Any]] = {
     "hybrid": lambda: HybridLDA(3, **BY_NOISE, **SEED).fit(corpus()),
     "hybrid, total": lambda: HybridLDA(3, epsilon=50.0, n_sweeps=4, **SEED).fit(corpus()),
     "hybrid, as published": lambda: HybridLDA(3, as_published=True, **BY_NOISE, **SEED).fit(corpus()),
+    "hybrid-cross": lambda: HybridCrossLBLA(3, alpha_rest=0.5, beta_rest=2.0, **BY_NOISE, **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
+    "hybrid-cross, as published": lambda: HybridCrossLBLA(3, alpha_rest=0.5, as_published=True, **BY_NOISE, **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
+    "laplace-cross": lambda: LaplaceCrossLBLA(3, alpha_rest=0.5, n_sweeps=4, as_published=True, **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
     "laplace": lambda: LaplaceLDA(3, n_sweeps=4, as_published=True, **SEED).fit(corpus()),
     "laplace-plus": lambda: LaplaceLDA(3, n_sweeps=4, every_sweep=True, as_published=True, **SEED).fit(corpus()),
     "variational": lambda: VariationalLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),

@@ -40,9 +40,9 @@ def counts_of(words, offsets, of, topics, coins, n_words, n_topics, n_collection
     np.add.at(common, (words[coins == 0], topics[coins == 0]), 1.0)
     np.add.at(own, (of[coins == 1], words[coins == 1], topics[coins == 1]), 1.0)
     np.add.at(documents, (np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), topics), 1.0)
-    totals = np.zeros((n_collections, n_topics))
-    np.add.at(totals, (of, topics), 1.0)
-    return common, common.sum(axis=0), own, own.sum(axis=1), totals, documents
+    by_switch = np.zeros((2, n_collections, n_topics))
+    np.add.at(by_switch, (coins, of, topics), 1.0)
+    return common, common.sum(axis=0), own, own.sum(axis=1), by_switch, documents
 
 
 # --- the posterior --------------------------------------------------------------------------------------------------
@@ -63,11 +63,11 @@ def posterior(name):
     logs = np.zeros(len(STATES))
     for s, state in enumerate(STATES):
         topics, coins = state.T
-        common, _, own, own_totals, totals, documents = counts_of(WORDS, OFFSETS, OF, topics, coins, V, K, C)
+        common, _, own, _, by_switch, documents = counts_of(WORDS, OFFSETS, OF, topics, coins, V, K, C)
         logs[s] += sum(log_evidence(row, ALPHA, document) for row in documents)
         logs[s] += sum(log_evidence(row, BETA, word) for row in common.T)
         logs[s] += sum(log_evidence(own[c, :, k], OWN_BETA, own_word) for c in range(C) for k in range(K))
-        each = betaln(totals - own_totals + GAMMA[0], own_totals + GAMMA[1]) - betaln(*GAMMA)
+        each = betaln(by_switch[0] + GAMMA[0], by_switch[1] + GAMMA[1]) - betaln(*GAMMA)
         logs[s] += each.sum()
     found = np.exp(logs - logs.max())
     return found / found.sum()
@@ -83,7 +83,7 @@ def chances_of_words_and_topics(state, i, name, switch=None):
     offsets = np.concatenate([[0], np.cumsum(others)])[OFFSETS]
     tables = counts_of(WORDS[others], offsets, OF[others], topics[others], coins[others], V, K, C)
     by_word, rests = np.empty((2, K)), rests_of(name)
-    fill_word_chances(WORDS[i], OF[i], *tables[:4], BETA, OWN_BETA, rests, by_word)
+    fill_word_chances(WORDS[i], OF[i], *tables[:4], BETA, OWN_BETA, rests, np.inf, by_word)
     d = np.searchsorted(OFFSETS, i, side="right") - 1
 
     def chances(switch):
@@ -105,11 +105,11 @@ def token_law(i, name, joint):
     """Chance of each state after the visit of token ``i``, from each state."""
     law = np.zeros((len(STATES), len(STATES)))
     for s, state in enumerate(STATES):
-        by_word, chances, (_, _, _, own_totals, totals, _) = chances_of_words_and_topics(state, i, name)
-        n0, n1, n = (table[OF[i]] for table in (totals - own_totals, own_totals, totals))
+        by_word, chances, (_, _, _, _, by_switch, _) = chances_of_words_and_topics(state, i, name)
+        n0, n1 = by_switch[:, OF[i]]
         switch = np.array([n0 + GAMMA[0], n1 + GAMMA[1]])
         if joint:
-            p = chances(switch / (n + GAMMA.sum())).reshape(2, K)
+            p = chances(switch / (n0 + n1 + GAMMA.sum())).reshape(2, K)
         else:
             p = chances(np.ones((1, K)))
             coin = switch * by_word
@@ -158,13 +158,20 @@ def test_the_published_alternation_has_another(name):
     assert np.abs(topics[0] - topics[1]).sum() / 2 > 0.01  # not in the switches alone
 
 
-def sweep(words, offsets, topics, coins, tables, priors, joint, key, number=0, *, python=False):
+NO_NOISE = np.zeros(0, np.int64)
+
+
+def sweep(
+    words, offsets, topics, coins, tables, priors, joint, key, number=0, *, noise=NO_NOISE, clip=np.inf, python=False
+):
     """One sweep on copies; topics, switches and the six tables after it."""
     topics, coins = np.array(topics, np.uint16), np.array(coins, bool)
     tables = [np.array(table) for table in tables]
     kernel = sweep_cross.py_func if python else sweep_cross
     tokens = (np.asarray(words, np.int32), np.asarray(offsets, np.int64), topics, coins)
-    kernel(*tokens, *tables, *priors, joint, key.words, SWEEP, np.uint32(number))
+    kernel(
+        *tokens, 0, len(offsets) - 1, noise, 0.25, *tables, *priors, joint, key.words, SWEEP, np.uint32(number), clip
+    )
     return topics, coins, *tables
 
 
@@ -216,3 +223,35 @@ def test_compiled_sweep_equals_its_python_body_and_keeps_its_counts(joint):
         assert_array_equal(found, expected)
     assert (compiled[0] != topics).mean() > 0.3
     assert (compiled[1] != coins).mean() > 0.1
+
+
+def test_compiled_sweep_with_noise_and_clip_equals_its_python_body():
+    """Counts of a token's word get their noise before it is drawn, and keep it; draws read them from 0 to the clip."""
+    rng = np.random.default_rng(4)
+    n, n_words, n_topics, offsets = 60, 4, 3, np.array([0, 25, 60])
+    words, topics, coins = rng.integers(0, n_words, n), rng.integers(0, n_topics, n), rng.integers(0, 2, n)
+    of = np.repeat([0, 1], [25, 35])
+    tables = counts_of(words, offsets, of, topics, coins, n_words, n_topics, 2)
+    priors = [rng.uniform(0.1, 1, size) for size in (n_topics, n_words, n_words)]
+    rests = np.column_stack([[0.5, 2.0, 1.0], [prior[:-1].sum() for prior in priors]])
+    noise = rng.integers(-40, 40, n * n_topics)
+    given = (of * n_words + words, offsets, topics, coins, tables, (*priors, rests, GAMMA), False, Key.from_seed(1), 4)
+    compiled, plain = (sweep(*given, noise=noise, clip=3.0, python=python) for python in (False, True))
+    for found, expected in zip(compiled, plain, strict=True):
+        assert_array_equal(found, expected)
+    recounted = counts_of(words, offsets, of, *(table.astype(int) for table in compiled[:2]), n_words, n_topics, 2)
+    each, common, own = noise.reshape(n, n_topics) / 4, np.zeros((n_words, n_topics)), np.zeros((2, n_words, n_topics))
+    np.add.at(common, words[coins == 0], each[coins == 0])
+    np.add.at(own, (of[coins == 1], words[coins == 1]), each[coins == 1])  # by the switch before the visit
+    assert_allclose(compiled[2], recounted[0] + common)
+    assert_allclose(compiled[4], recounted[2] + own)
+    for i in (4, 5):  # counts of switches and documents get none
+        assert_array_equal(compiled[2 + i], recounted[i])
+    by_word = np.empty((2, n_topics))
+    far = [np.full(table.shape, value) for table, value in zip(tables[:4], (50.0, 90.0, -7.0, -5.0), strict=True)]
+    fill_word_chances(1, 0, *far, *priors[1:], rests, 3.0, by_word)
+    assert_allclose(by_word[0] / by_word[0, 0], 1)
+    beta, own_beta = priors[1], priors[2]
+    rest = (rests[1, 0] + 40) / (rests[1, 1] + 40) / (rests[1, 0] + beta[-1] + 90)
+    assert_allclose(by_word[0], (beta[1] + 3) * rest)  # cut at the clip
+    assert_allclose(by_word[1], own_beta[1] / own_beta[:-1].sum() * rests[2, 0] / (rests[2, 0] + own_beta[-1]))

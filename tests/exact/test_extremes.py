@@ -20,13 +20,25 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from sklearn.utils._param_validation import Interval
 
-from discreet import LDA, Corpus, HybridLDA, LaplaceLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet import (
+    LDA,
+    Corpus,
+    HybridCrossLBLA,
+    HybridLDA,
+    LaplaceCrossLBLA,
+    LaplaceLDA,
+    PrivateLDA,
+    SpectralLDA,
+    SubsampledLDA,
+    VariationalLDA,
+)
 from discreet._errors import DiscreetError
 from discreet.corpus import Vocabulary, lda_corpus
+from discreet.kernels.sweeps.last_topic import LastTopic
 from discreet.models.vectorizer import PrivateVectorizer
 from discreet.privacy.ledger import Ledger
 from tests.support.exact_draw import Draw
-from tests.support.hybrid_runs import NEW_WORD, WORD, pair
+from tests.support.hybrid_runs import N_WORDS, NEW_WORD, WORD, pair, pair_of_collections
 from tests.support.hybrid_runs import fit as hybrid_fit
 from tests.support.neighbours import Run, faults_of_flow, is_too_long, recorded
 
@@ -42,7 +54,13 @@ FORMS: dict[str, tuple[type, dict[str, Any]]] = {
         HybridLDA,
         {"n_sweeps": 2, "epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "as_published": True},
     ),
+    "HybridCrossLBLA": (HybridCrossLBLA, {"n_sweeps": 2, "epsilon_laplace": 1.0, "epsilon_inherent": 4.0}),
+    "HybridCrossLBLA as published": (
+        HybridCrossLBLA,
+        {"n_sweeps": 2, "epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "as_published": True},
+    ),
     "LaplaceLDA": (LaplaceLDA, {"n_sweeps": 2, "as_published": True}),
+    "LaplaceCrossLBLA": (LaplaceCrossLBLA, {"n_sweeps": 2, "as_published": True}),
     "PrivateLDA": (PrivateLDA, {**ROUNDS, "epsilon": 2.0}),
     "SubsampledLDA": (SubsampledLDA, {**ROUNDS, "epsilon": 2.0}),
     "SubsampledLDA as published": (SubsampledLDA, {**ROUNDS, "epsilon": 2.0, "as_published": True}),
@@ -57,6 +75,8 @@ NOT_WITH: dict[str, set[str]] = {
     "HybridLDA": {"epsilon"},
     "HybridLDA, a total": {"epsilon_laplace", "epsilon_inherent"},
     "HybridLDA as published": {"epsilon"},
+    "HybridCrossLBLA": {"epsilon"},
+    "HybridCrossLBLA as published": {"epsilon"},
     "VariationalLDA": {"epsilon", "noise_multiplier"},
     "VariationalLDA, private": {"noise_multiplier"},
     "VariationalLDA, plain": {"epsilon"},
@@ -100,7 +120,8 @@ def extremes(name: str) -> st.SearchStrategy[dict[str, Any]]:
 def corpus() -> Corpus:
     made = lda_corpus(24, 12, N_TOPICS, mean_length=10, seed=3).corpus
     words = np.concatenate([made.words, np.zeros(200, np.int32), np.arange(12, dtype=np.int32)])
-    return Corpus(words, [*made.offsets, len(words)], Vocabulary(made.vocabulary, "public"))
+    collections = np.arange(made.n_documents + 1) % 3 // 2
+    return Corpus(words, [*made.offsets, len(words)], Vocabulary(made.vocabulary, "public"), collections=collections)
 
 
 D = corpus()
@@ -110,8 +131,9 @@ WITHOUT = D[list(range(24))]
 
 def unfitted(name: str, options: dict[str, Any]) -> tuple[Any, Ledger]:
     kind = FORMS[name][0]
-    ledger = Ledger(unit="word" if kind is HybridLDA else "document")
-    if name in BY_UNITS or (kind is HybridLDA and not options.get("as_published")):
+    hybrid = issubclass(kind, HybridLDA)
+    ledger = Ledger(unit="word" if hybrid else "document")
+    if name in BY_UNITS or (hybrid and not options.get("as_published")):
         options = {**options, "ledger": ledger}
     return kind(N_TOPICS, **options, n_threads=1, random_state=5), ledger
 
@@ -180,24 +202,39 @@ def test_a_unit_moves_no_more_than_was_charged(name):
     assert sum(n > 0 for n in moved) > 10  # the comparison saw the unit
 
 
-def test_draws_stay_within_the_range_that_was_charged():
-    """Of HybridLDA: the chance of every topic, exactly as implemented, for the replaced word and for the one put in."""
+def factors(counts: list[int], alpha: np.ndarray, rest: float | None) -> np.ndarray:
+    """What a document multiplies the weights of each topic by, as the kernel computes it."""
+    if rest is None:
+        return np.float32(counts) + alpha
+    last, m = LastTopic.of(alpha.astype(float), rest), float(sum(counts[:-1]))
+    ratio = (last.inner + m) / (last.a + m)
+    row, around = np.float32(counts), alpha.copy()
+    row[-1] = np.float32(counts[-1] * ratio + last.beta * (ratio - last.least))
+    around[-1] = last.least * last.beta
+    return row + around
+
+
+@pytest.mark.parametrize("name", ["HybridLDA", "HybridCrossLBLA"])
+def test_draws_stay_within_the_range_that_was_charged(name):
+    """The chance of every topic, exactly as implemented, for the replaced word and for the one put in."""
+    kind = FORMS[name][0]
+    d, first = (pair_of_collections()[0], N_WORDS) if kind is HybridCrossLBLA else (pair()[0], 0)
 
     @seed(14)
     @settings(max_examples=60, deadline=None, database=None)
-    @given(extremes("HybridLDA"))
+    @given(extremes(name))
     def check(options):
         try:
             with strict():
-                run = hybrid_fit(pair()[0], **options)
+                run = hybrid_fit(d, kind=kind, **options)
         except DiscreetError:
             return
         eta = next(entry.event.eta for entry in run.charged if hasattr(entry.event, "eta"))
         alpha = np.broadcast_to(np.float32(options.get("alpha", 0.1)), N_TOPICS)
         for (table,) in run.inputs:
             for counts in ([0, 0, 0], [131_000, 0, 0], [0, 3, 7]):
-                around = np.float32(counts) + alpha
-                p, p1 = (Draw(table[word] * around).chances() for word in (WORD, NEW_WORD))
+                around = factors(counts, alpha, options.get("alpha_rest"))
+                p, p1 = (Draw(table[first + word] * around).chances() for word in (WORD, NEW_WORD))
                 ratios = [math.log(a) - math.log(b) for a, b in zip(p, p1, strict=True)]
                 assert max(ratios) - min(ratios) <= eta
                 used.append((max(ratios) - min(ratios)) / eta)

@@ -27,37 +27,11 @@ from discreet.models.hybrid.model import HybridLDA
 from discreet.models.hybrid.plan import inaccuracy
 from discreet.privacy.events import DiscreteLaplacePair
 from discreet.privacy.ledger import Ledger, Reservation
-from tests.support.hybrid_runs import N_SWEEPS, N_TOPICS, NEW_WORD, WORD, SweptRun, fit, pair
-from tests.support.neighbours import faults_of_flow, opened_anew
+from tests.support.hybrid_runs import N_SWEEPS, N_TOPICS, SweptRun, faults, fit, pair
+from tests.support.neighbours import opened_anew
 
 
-def faults(d: SweptRun, d1: SweptRun) -> set[str]:
-    """What Theorem B forbids and these runs do."""
-    found = faults_of_flow(d, d1)
-    if [entry.count for entry in d.charged] != [len(d.exact), len(d.drawn)]:
-        found.add("charged for other than what was done")
-    for a, b in zip(d.exact, d1.exact, strict=True):
-        difference = np.sort((a - b)[a != b]).tolist()
-        if difference not in ([], [-1, 1]) or not {*np.argwhere(a != b)[:, 0].tolist()} <= {WORD, NEW_WORD}:
-            found.add("tables")
-    for (weights,) in d.inputs:
-        table = weights.astype(float)
-        reach = np.log(table.max(axis=0) / table.min(axis=0)).max()
-        if 2 * reach > d.charged[1].event.eta:
-            found.add("range of a draw")
-    slot = int(np.flatnonzero(d.slots != d1.slots)[0]) if (d.slots != d1.slots).sum() == 1 else -1
-    if slot < 0:
-        found.add("slots depend on words")
-        return found
-    document = int(np.searchsorted(d.offsets, slot, side="right")) - 1
-    own = np.zeros(len(d.slots), bool)  # the replaced token's draw, and those after it in its document, which see it
-    own[slot : d.offsets[document + 1]] = True
-    if any((a != b)[~own].any() for a, b in zip(d.drawn, d1.drawn, strict=True)):
-        found.add("other draws read the word")
-    return found
-
-
-def compared(training: type = hybrid._Training, **options: Any) -> tuple[SweptRun, SweptRun, set[str]]:
+def compared(training: type = hybrid.Training, **options: Any) -> tuple[SweptRun, SweptRun, set[str]]:
     d, d1 = pair()
     one = fit(d, training=training, **options)
     two = fit(d1, one, training, **options)
@@ -71,7 +45,7 @@ def test_neighbours_differ_in_two_cells_and_in_one_draw():
     assert all((a != b).sum() == 2 for a, b in zip(one.exact, two.exact, strict=True))  # the comparison saw the word
 
 
-class ExactModel(hybrid._Training):
+class ExactModel(hybrid.Training):
     """T releases: the topics come from exact counts."""
 
     def topics(self):
@@ -79,13 +53,13 @@ class ExactModel(hybrid._Training):
         return counts / counts.sum(axis=1, keepdims=True)
 
 
-class NoClamp(hybrid._Training):
+class NoClamp(hybrid.Training):
     def __init__(self, *of):
         super().__init__(*of)
         self.clip = math.inf
 
 
-class ExactWeights(hybrid._Training):
+class ExactWeights(hybrid.Training):
     """A sweep under exact counts: noise for the observer only."""
 
     def _release(self):
@@ -93,10 +67,10 @@ class ExactWeights(hybrid._Training):
         return self.engine.count().astype(np.int64)
 
 
-OneNoise = opened_anew(hybrid._Training, "_release")
+OneNoise = opened_anew(hybrid.Training, "_release")
 
 
-class InWordOrder(hybrid._Training):
+class InWordOrder(hybrid.Training):
     def __init__(self, model, plan, engine, *others):
         for first, last in zip(engine.offsets[:-1], engine.offsets[1:], strict=True):
             engine.words[first:last].sort()
@@ -120,7 +94,7 @@ def test_broken_copies_are_caught(broken, fault):
 
 def test_noise_cannot_be_used_twice():
     """Without the recording, the release itself refuses the second time, before any noise is drawn."""
-    with patch.object(hybrid, "_Training", OneNoise), pytest.raises(Overdrawn, match="release 2"):
+    with patch.object(hybrid, "Training", OneNoise), pytest.raises(Overdrawn, match="release 2"):
         HybridLDA(2, epsilon_laplace=1.0, epsilon_inherent=1.0, n_sweeps=2, n_threads=1).fit(pair()[0])
 
 

@@ -1,17 +1,19 @@
-"""SubsampledLDA, VariationalLDA and HybridLDA with a checkpoint: what PrivateLDA promises of one, they promise too."""
+"""SubsampledLDA, VariationalLDA and the hybrids with a checkpoint: what PrivateLDA promises, they promise too."""
 
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from discreet import BudgetFile, HybridLDA, Ledger, SubsampledLDA, VariationalLDA
+from discreet import BudgetFile, HybridCrossLBLA, HybridLDA, Ledger, SubsampledLDA, VariationalLDA
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import Vocabulary, lda_corpus
 from discreet.mechanisms.release import Releases
+from discreet.models.cross import hybrid as hybrid_cross
 from discreet.models.hybrid import model as hybrid
 from discreet.models.private import rounds as private_rounds
 from discreet.models.subsampled import rounds as subsampled_rounds
@@ -21,7 +23,10 @@ from tests.support.interrupted import Stop, finished, interrupted_at, killed
 pytestmark = pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
 
 PUBLIC = lda_corpus(40, 40, 3, seed=2).corpus
-CORPUS = lda_corpus(300, 40, 3, seed=1).corpus.restrict(Vocabulary(PUBLIC.vocabulary, "public"))
+CORPUS = replace(
+    lda_corpus(300, 40, 3, seed=1).corpus.restrict(Vocabulary(PUBLIC.vocabulary, "public")),
+    collections=np.arange(300) % 2,
+)
 
 
 def subsampled(folder, **changes):
@@ -34,16 +39,21 @@ def variational(folder, **changes):
     return VariationalLDA(3, **{**given, **changes})
 
 
-def hybrid_model(folder, **changes):
+def hybrid_model(folder, kind=HybridLDA, **changes):
     parts = {"epsilon_laplace": 1.0, "epsilon_inherent": 2.0}
     given = {**parts, "n_sweeps": 12, "n_threads": 1, "checkpoint": folder, "checkpoint_every": 4}
-    return HybridLDA(3, **{**given, **changes})
+    return kind(3, **{**given, **changes})
+
+
+def hybrid_cross_model(folder, **changes):
+    return hybrid_model(folder, HybridCrossLBLA, **changes)
 
 
 MODELS = {
     "subsampled": (subsampled, "document", subsampled_rounds),
     "variational": (variational, "document", private_rounds),  # its rounds are PrivateLDA's
     "hybrid": (hybrid_model, "word", hybrid),
+    "hybrid-cross": (hybrid_cross_model, "word", hybrid_cross),
 }
 every_model = pytest.mark.parametrize(("model", "unit", "module"), MODELS.values(), ids=MODELS)
 ROUND = ("topic counts", "topic of the word, drawn")
@@ -115,7 +125,7 @@ def test_no_noise_is_drawn_twice(tmp_path, monkeypatch, model, unit, module, see
         model(tmp_path / "c", random_state=seed).fit(CORPUS)
 
     twice()
-    once = {subsampled_rounds: 0, private_rounds: 2, hybrid: 1}[module]  # releases before the rounds, or after
+    once = {subsampled_rounds: 0, private_rounds: 2}.get(module, 1)  # releases before the rounds, or after
     assert len(drawn) == 7 + 8 + once
     assert len(set(drawn)) == len(drawn)
     if seed is not None:
@@ -133,8 +143,8 @@ def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch, model
         kept = dict(saved)
     assert int(kept["round"]) == 8
     seen, engines = [], []
-    names = {subsampled_rounds: "SubsampledRounds", private_rounds: "PrivateRounds", hybrid: "_Training"}
-    kind = getattr(module, names[module])
+    names = {subsampled_rounds: "SubsampledRounds", private_rounds: "PrivateRounds", hybrid: "Training"}
+    kind = getattr(module, names.get(module, "CrossTraining"))
     step = "sweep" if unit == "word" else "round"
     real = getattr(kind, step)
 

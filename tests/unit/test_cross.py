@@ -209,7 +209,7 @@ def test_the_published_sampler_finds_planted_topics_too(monkeypatch):
     starts, sweep = [], PublishedTraining._sweep
 
     def watched(training, number):
-        starts.append(training.own_totals.sum() + training.coins.sum())
+        starts.append(training.sampler.own_totals.sum() + training.sampler.coins.sum())
         return sweep(training, number)
 
     monkeypatch.setattr(PublishedTraining, "_sweep", watched)
@@ -228,14 +228,16 @@ def test_the_published_sampler_keeps_its_counts():
     counts = planted(0.4)[0][:80]
     model = CrossLDA(K, n_sweeps=3, n_average=1, random_state=2, as_published=True, warm_start=True)
     model.fit(counts, collections=NAMES[:80]).fit(counts, collections=NAMES[:80])
-    run = model._training
+    run = model._training.sampler
     assert model.n_sweeps_ == 6
     cells = np.zeros((2, 2, V, K))
     np.add.at(cells, (run.coins.astype(int), run.words // V, run.words % V, run.topics), 1.0)
     assert_array_equal(run.common, cells[0].sum(axis=0))
     assert_array_equal(run.own, cells[1])
-    assert_array_equal(run.totals, cells.sum(axis=(0, 2)))
+    assert_array_equal(run.by_switch, cells.sum(axis=2))
     tables = CrossTables.of(cells.sum(axis=0), cells[1], run.priors)
+    for found, expected in zip(run.tables(), tables, strict=True):
+        assert_allclose(found, expected)
     assert_allclose(model.components_, tables.common.T)
     assert_allclose(model.switch_, tables.switch.T)
     with pytest.raises(InputError, match="the same as_published"):

@@ -111,12 +111,12 @@ def test_the_plan_is_charged_before_anything_is_drawn(words):
         seen.append("charged")
         return real(ledger, plan, **tags)
 
-    class Training(hybrid._Training):
+    class Training(hybrid.Training):
         def __init__(self, *of):
             seen.append("drawn")
             super().__init__(*of)
 
-    with patch.object(Ledger, "reserve", reserve), patch.object(hybrid, "_Training", Training):
+    with patch.object(Ledger, "reserve", reserve), patch.object(hybrid, "Training", Training):
         HybridLDA(3, **PARTS).fit(words)
     assert seen == ["charged", "drawn"]
 

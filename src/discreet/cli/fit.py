@@ -87,16 +87,16 @@ def fit(
     as_published: Annotated[
         bool,
         typer.Option(
-            "--as-published", help="cross-…, hybrid, laplace, spectral, subsampled: the paper's form; claimed."
+            "--as-published", help="cross-…, hybrid…, laplace…, spectral, subsampled: the paper's form; claimed."
         ),
     ] = False,
     epsilon_inherent: Annotated[
         float | None,
-        typer.Option("--epsilon-inherent", metavar="E", help="hybrid as published: epsilon of one sweep's draws."),
+        typer.Option("--epsilon-inherent", metavar="E", help="hybrid… as published: epsilon of one sweep's draws."),
     ] = None,
     epsilon_laplace: Annotated[
         float | None,
-        typer.Option("--epsilon-laplace", metavar="E", help="hybrid as published: epsilon of one sweep's noise."),
+        typer.Option("--epsilon-laplace", metavar="E", help="hybrid… as published: epsilon of one sweep's noise."),
     ] = None,
     adaptive: Annotated[
         bool, typer.Option("--adaptive", help="subsampled: units with frequent words take part more often.")

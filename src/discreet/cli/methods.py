@@ -122,7 +122,7 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
 def _hint(chosen: Chosen, option: str) -> str:
     """Which options or methods an option goes with."""
     model = chosen.model
-    if option == "epsilon":  # of private forms, only HDP-LDA as published has none
+    if option == "epsilon":  # of private forms, only the hybrids as published have none
         return " Give the parts of a sweep: --epsilon-inherent, and --epsilon-laplace unless there is to be no noise."
     if model.sound is not None and option in model.sound.options and not chosen.private:
         return " It goes with --epsilon."

@@ -4,6 +4,7 @@ guarantees."""
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from discreet.privacy.ledger import Ledger
 
 STEPS = 4096.0
 """Grid steps per scale of the Laplace noise: fine enough to replace the papers' real numbers."""
+
+VALUES = 1 << 22
+"""Noise values of a token loop that are held at a time."""
 
 
 class SequentialSampler:
@@ -62,11 +66,9 @@ class SequentialSampler:
         self.doc_topic += self._laplace(self.doc_topic.size, scale).reshape(self.doc_topic.shape)
 
     def _laplace(self, n: int, scale: float) -> FloatArray:
-        noise = np.empty(n, np.int64)
         self._n_noises += 1
-        sample_discrete_laplace(noise, STEPS, self.key, self._n_noises)
-        values: FloatArray = noise.astype(np.float64) * (scale / STEPS)
-        return values
+        steps: FloatArray = laplace_steps(n, self.key, self._n_noises).astype(np.float64)
+        return steps * (scale / STEPS)
 
     def word_topics(self) -> FloatArray:
         """Φ, word × topic: (n[w, k] + β) / Σ_w (n[w, k] + β), a count below zero read as zero."""
@@ -78,6 +80,25 @@ class SequentialSampler:
     def topics_of_words(self) -> FloatArray:
         """Φ, topic × word."""
         return np.ascontiguousarray(self.word_topics().T)
+
+
+def laplace_steps(n: int, key: Key, number: int) -> IntArray:
+    """Laplace noise in steps of which STEPS are its scale. Never use a ``number`` twice with one key."""
+    noise = np.empty(n, np.int64)
+    sample_discrete_laplace(noise, STEPS, key, number)
+    return noise
+
+
+def pieces(visits: IntArray, n_topics: int) -> Iterator[tuple[int, int]]:
+    """Documents, first and last (excluded), of which one token loop has room for the noise: a row per visit.
+
+    ``visits`` are the visits before each document, and of all.
+    """
+    first, n_documents = 0, len(visits) - 1
+    while first < n_documents:
+        last = max(int(np.searchsorted(visits, visits[first] + VALUES // n_topics, side="right")) - 1, first + 1)
+        yield first, last
+        first = last
 
 
 def refuse_ledger(ledger: Ledger | None) -> None:

@@ -1,4 +1,4 @@
-"""What a release may hold: numbers of the right shape and range, words, and values that JSON can write."""
+"""What a field of a Release may hold: checked when it is made, and so when it is loaded from anybody's folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def floats(values: Any, dimensions: int, name: str) -> FloatArray:
     if array.ndim != dimensions or not array.size:
         raise InputError(f"{name} must have {dimensions} dimensions and not be empty; found shape {array.shape}.")
     if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite; found {first(array, ~np.isfinite(array))}.")
+        raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
     array.setflags(write=False)
     return array
 
@@ -43,7 +43,7 @@ def not_negative(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
 
 def check_topics(topics: FloatArray) -> None:
     if (topics < 0).any():
-        raise InputError(f"topics must not be negative; found {first(topics, topics < 0)}.")
+        raise InputError(f"topics must not be negative; found {_first(topics, topics < 0)}.")
     sums = topics.sum(axis=1)
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
@@ -76,7 +76,7 @@ def check_lists(history: dict[str, Any], versions: dict[str, Any], ledger: list[
         raise InputError("each entry of the ledger must be a dictionary.")
 
 
-def plain(value: Any, kind: type, name: str) -> Any:
+def json_values(value: Any, kind: type, name: str) -> Any:
     """A deep copy made of JSON values only, so that what is kept is what can be saved."""
     if not isinstance(value, kind if kind is list else Mapping):
         raise InputError(f"{name} must be a {kind.__name__}; found {type(value).__name__}.")
@@ -92,6 +92,6 @@ def plain(value: Any, kind: type, name: str) -> Any:
         raise InputError(f"{name} must hold JSON values only: {error}.") from None
 
 
-def first(array: AnyArray, where: AnyArray) -> str:
+def _first(array: AnyArray, where: AnyArray) -> str:
     place = tuple(int(i) for i in np.argwhere(where)[0])
     return f"{array[place]} at {place}"

@@ -24,7 +24,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.privacy import Basis, Guarantee
 from discreet.release import folder as release_folder
-from discreet.release.checks import check_lists, check_topics, check_words, floats, not_negative, plain, positive
+from discreet.release.checks import check_lists, check_topics, check_words, floats, json_values, not_negative, positive
 from discreet.release.collections import MixedTopics
 from discreet.release.usefulness import Usefulness
 
@@ -122,7 +122,7 @@ class Release:
                 raise InputError("a tokenizer that is a function cannot be saved with a model. Leave tokenizer out.")
             settled["tokenizer"] = self.tokenizer.without_stop_words()
         for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
-            settled[name] = plain(getattr(self, name), kind, name)
+            settled[name] = json_values(getattr(self, name), kind, name)
         check_lists(settled["history"], settled["versions"], settled["ledger"])
         for name, value in settled.items():
             object.__setattr__(self, name, value)

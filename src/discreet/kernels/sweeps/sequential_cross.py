@@ -2,10 +2,13 @@
 the counts that the next one reads.
 
 Luo et al. 2023, Algorithm 1, which alternates topic and switch, and beside it the draw of both together, which the
-model asks for (``tests/exact/test_cross_sequential.py`` compares both with the posterior). One thread must do it.
+model asks for (``tests/exact/test_cross_sequential.py`` compares both with the posterior). One thread must do it. Their
+Algorithm 2 (HPP-ccLBLA) adds noise to counts inside the token loop and draws from counts that are clipped.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -28,8 +31,14 @@ def _predictive(
     n: float, last: float, total: float, prior: float, last_prior: float, rest: float, inner: float
 ) -> float:
     """Of an entry that is not the last, which has the count ``last`` and the prior ``last_prior``."""
-    others = total - last
-    return (prior + n) * (rest + others) / ((inner + others) * (rest + last_prior + total))
+    others = max(total - max(last, 0.0), 0.0)
+    return (prior + n) * (rest + others) / ((inner + others) * (rest + last_prior + max(total, 0.0)))
+
+
+@part
+def _read(n: float, clip: float) -> float:
+    """A count as draws read it: noise may have made it negative."""
+    return max(min(n, clip), 0.0)
 
 
 @part
@@ -43,18 +52,23 @@ def fill_word_chances(
     beta: FloatArray,
     own_beta: FloatArray,
     rests: FloatArray,
+    clip: float,
     out: FloatArray,
 ) -> None:
-    """φ[k, w] into the first row of ``out`` and σ[c, k, w] into the second, from the counts of all other tokens."""
+    """φ[k, w] into the first row of ``out`` and σ[c, k, w] into the second, from the counts of all other tokens.
+
+    The count of the word itself is cut at ``clip`` and at 0, totals at 0.
+    """
     end = len(beta) - 1
     for k in range(common_totals.shape[0]):
         if word == end:
-            out[0, k] = (common[end, k] + beta[end]) / (common_totals[k] + rests[COMMON, 0] + beta[end])
-            own_whole = own_totals[collection, k] + rests[OWN, 0] + own_beta[end]
-            out[1, k] = (own[collection, end, k] + own_beta[end]) / own_whole
+            whole = max(common_totals[k], 0.0) + rests[COMMON, 0] + beta[end]
+            own_whole = max(own_totals[collection, k], 0.0) + rests[OWN, 0] + own_beta[end]
+            out[0, k] = (_read(common[end, k], clip) + beta[end]) / whole
+            out[1, k] = (_read(own[collection, end, k], clip) + own_beta[end]) / own_whole
         else:
             out[0, k] = _predictive(
-                common[word, k],
+                _read(common[word, k], clip),
                 common[end, k],
                 common_totals[k],
                 beta[word],
@@ -63,7 +77,7 @@ def fill_word_chances(
                 rests[COMMON, 1],
             )
             out[1, k] = _predictive(
-                own[collection, word, k],
+                _read(own[collection, word, k], clip),
                 own[collection, end, k],
                 own_totals[collection, k],
                 own_beta[word],
@@ -85,12 +99,12 @@ def fill_topic_chances(
     n_topics = alpha.shape[0]
     others = 0.0
     for k in range(n_topics - 1):
-        others += counts[k]
+        others += max(counts[k], 0.0)
     rest, inner = rests[DOCUMENT, 0], rests[DOCUMENT, 1]
     last = 1.0 if rest == inner else (inner + others) / (rest + others)
     for x in range(words.shape[0]):
         for k in range(n_topics):
-            out[x * n_topics + k] = (counts[k] + alpha[k]) * words[x, k] * switch[x, k]
+            out[x * n_topics + k] = (max(counts[k], 0.0) + alpha[k]) * words[x, k] * switch[x, k]
         out[x * n_topics + n_topics - 1] *= last
 
 
@@ -100,11 +114,15 @@ def sweep_cross(
     offsets: IntArray,
     topics: UInt16Array,
     coins: BoolArray,
+    first: Int,
+    last: Int,
+    noise: IntArray,
+    step: float,
     common: FloatArray,
     common_totals: FloatArray,
     own: FloatArray,
     own_totals: FloatArray,
-    totals: FloatArray,
+    by_switch: FloatArray,
     doc_topic: FloatArray,
     alpha: FloatArray,
     beta: FloatArray,
@@ -115,12 +133,13 @@ def sweep_cross(
     key: UInt32Array,
     purpose: np.uint32,
     sweep: np.uint32,
+    clip: float = math.inf,
 ) -> None:
-    """Draw topic and switch (``coins``) of every token anew, and move the counts.
+    """Draw topic and switch (``coins``) of the tokens of documents ``first`` to ``last - 1`` anew, and move the counts.
 
     ``words`` are c · V + w. Counts of tokens are ``common``, word × topic, of those with x = 0; ``own``, collection ×
-    word × topic, of those with x = 1; their sums over words, ``common_totals`` and ``own_totals``; ``totals``,
-    collection × topic, of all tokens; and ``doc_topic``, document × topic, of all tokens. A token leaves the counts,
+    word × topic, of those with x = 1; their sums over words, ``common_totals`` and ``own_totals``; ``by_switch``, N0
+    and N1, each collection × topic; and ``doc_topic``, document × topic, of all tokens. A token leaves the counts,
     draws from
 
         p(k) ∝ Θ[d, k] · (φ[k, w] if x = 0, σ[c, k, w] if x = 1), and then
@@ -129,6 +148,12 @@ def sweep_cross(
     or, if ``joint``, from p(k, x) ∝ Θ[d, k] · (N_x[c, k] + γ_x) / (N[c, k] + γ0 + γ1) · (φ or σ), and enters the counts
     of what it drew. A draw takes 53 bits: the 32-bit draws 4i to 4i + 3 of (key, purpose, sweep, document), i being the
     token's place in its document.
+
+    **With noise** (Algorithm 2), before a token of word w and switch x is drawn, step · noise is added to the counts of
+    w for every topic, and to their sums: ``common`` if x = 0, ``own`` of its collection if x = 1. It stays there.
+    ``noise`` holds whole numbers, a row of topics for each token, from the first token of document ``first``; an empty
+    array means no noise. N0 and N1 get none. Draws read the counts of w cut at ``clip``; a count below zero is read as
+    zero.
     """
     n_topics, n_words = alpha.shape[0], beta.shape[0]
     n_cells = 2 * n_topics if joint else n_topics
@@ -136,7 +161,8 @@ def sweep_cross(
     chances = np.zeros(ROW * row_ends.shape[0])
     by_word, switch = np.empty((2, n_topics)), np.ones((2, n_topics))
     draws, places = np.empty(_WINDOW, np.uint32), np.empty(2 * LANES, np.uint32)
-    for d in range(len(offsets) - 1):
+    visit = 0
+    for d in range(first, last):
         start, length = offsets[d], offsets[d + 1] - offsets[d]
         for i in range(length):
             at = 4 * i % _WINDOW
@@ -145,13 +171,24 @@ def sweep_cross(
                 fill_document(key, purpose, sweep, np.uint32(d), 4 * i // BLOCK, places, 0, draws, 0, wanted)
             c, w = words[start + i] // n_words, words[start + i] % n_words
             k, x = int(topics[start + i]), int(coins[start + i])
-            _move(-1.0, d, c, w, k, x, common, common_totals, own, own_totals, totals, doc_topic)
-            fill_word_chances(w, c, common, common_totals, own, own_totals, beta, own_beta, rests, by_word)
+            _move(-1.0, d, c, w, k, x, common, common_totals, own, own_totals, by_switch, doc_topic)
+            if noise.shape[0] > 0:
+                for topic in range(n_topics):
+                    extra = step * noise[visit * n_topics + topic]
+                    if x == 1:
+                        own[c, w, topic] += extra
+                        own_totals[c, topic] += extra
+                    else:
+                        common[w, topic] += extra
+                        common_totals[topic] += extra
+                visit += 1
+            fill_word_chances(w, c, common, common_totals, own, own_totals, beta, own_beta, rests, clip, by_word)
             if joint:
                 for topic in range(n_topics):
-                    below = 1.0 / (totals[c, topic] + gamma[0] + gamma[1])
-                    switch[0, topic] = (totals[c, topic] - own_totals[c, topic] + gamma[0]) * below
-                    switch[1, topic] = (own_totals[c, topic] + gamma[1]) * below
+                    n0, n1 = by_switch[0, c, topic], by_switch[1, c, topic]
+                    below = 1.0 / (n0 + n1 + gamma[0] + gamma[1])
+                    switch[0, topic] = (n0 + gamma[0]) * below
+                    switch[1, topic] = (n1 + gamma[1]) * below
                 fill_topic_chances(doc_topic[d], alpha, rests, by_word, switch, chances)
                 cell = choose(chances, row_ends, n_cells, _uniform(draws, at))
                 k, x = cell % n_topics, cell // n_topics
@@ -159,11 +196,11 @@ def sweep_cross(
                 its = slice(x, x + 1)
                 fill_topic_chances(doc_topic[d], alpha, rests, by_word[its], switch[its], chances)
                 k = choose(chances, row_ends, n_cells, _uniform(draws, at))
-                shared = (totals[c, k] - own_totals[c, k] + gamma[0]) * by_word[0, k]
-                mine = (own_totals[c, k] + gamma[1]) * by_word[1, k]
+                shared = (by_switch[0, c, k] + gamma[0]) * by_word[0, k]
+                mine = (by_switch[1, c, k] + gamma[1]) * by_word[1, k]
                 x = 1 if _uniform(draws, at + 2) * (shared + mine) < mine else 0
             topics[start + i], coins[start + i] = k, x == 1
-            _move(1.0, d, c, w, k, x, common, common_totals, own, own_totals, totals, doc_topic)
+            _move(1.0, d, c, w, k, x, common, common_totals, own, own_totals, by_switch, doc_topic)
 
 
 @part
@@ -178,12 +215,12 @@ def _move(
     common_totals: FloatArray,
     own: FloatArray,
     own_totals: FloatArray,
-    totals: FloatArray,
+    by_switch: FloatArray,
     doc_topic: FloatArray,
 ) -> None:
     """A token into the counts, or out of them."""
     doc_topic[d, k] += by
-    totals[c, k] += by
+    by_switch[x, c, k] += by
     if x == 1:
         own[c, w, k] += by
         own_totals[c, k] += by

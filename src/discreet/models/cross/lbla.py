@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from discreet._types import FloatArray
-from discreet.models.base import broadcast_beta
-from discreet.models.bounds import Alpha, Prior
 from discreet.models.cross.model import CrossLDA
-from discreet.models.cross.tables import CrossPriors
+from discreet.models.cross.priors import LiouvillePriors, public_code_priors
 from discreet.models.estimator import estimator
-from discreet.models.lbla import LBLA
 
 
 @estimator
-class CrossLBLA(CrossLDA):
+class CrossLBLA(LiouvillePriors, CrossLDA):
     """Cross-collection latent Beta-Liouville allocation (ccLBLA [1]_): :class:`~discreet.CrossLDA` with other priors.
 
     A Beta-Liouville vector is a Dirichlet vector whose last entry has a spread of its own: the others together have
@@ -77,30 +73,9 @@ class CrossLBLA(CrossLDA):
 
     method = "cross-lbla"
 
-    alpha_rest: Prior | None = None
-    beta: Alpha = 0.01
-    beta_rest: Prior | None = None
-    beta_collection: Alpha = 0.01
-    beta_collection_rest: Prior | None = None
-
     @classmethod
     def public_code_settings(cls, n_topics: int, n_words: int, **changes: Any) -> Self:
         """The priors of the public code, the only values that were ever given, as
         :meth:`LBLA.public_code_settings <discreet.LBLA.public_code_settings>` states them, for common and own words
         alike. Everything else is as in :meth:`paper_settings`; the code keeps the last sample only."""
-        code = LBLA.public_code_settings(n_topics, n_words)
-        words = {"beta": code.beta, "beta_rest": code.beta_rest}
-        own = {"beta_collection": code.beta, "beta_collection_rest": code.beta_rest}
-        setting = {"alpha": code.alpha, "alpha_rest": code.alpha_rest, **words, **own}
-        return cls.paper_settings(n_topics=n_topics, **{**setting, **changes})
-
-    # One topic, or one word, has the share 1 whatever its prior: the prior then counts as Dirichlet.
-
-    def _document_prior(self) -> tuple[FloatArray, float | None]:
-        return super()._document_prior()[0], self.alpha_rest if self.n_topics > 1 else None
-
-    def _word_priors(self, n_words: int) -> CrossPriors:
-        each = ((name, getattr(self, name)) for name in ("beta", "beta_collection"))
-        beta, own_beta = (broadcast_beta(prior, n_words, name) for name, prior in each)
-        rests = (self.beta_rest, self.beta_collection_rest) if n_words > 1 else (None, None)
-        return CrossPriors(beta, own_beta, self.gamma0, self.gamma1, *rests)
+        return cls.paper_settings(n_topics=n_topics, **{**public_code_priors(n_topics, n_words), **changes})

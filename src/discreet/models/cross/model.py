@@ -6,26 +6,24 @@ from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted
 
 from discreet._errors import InputError
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
-from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.base import broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
+from discreet.models.cross.comparing import ComparesCollections
 from discreet.models.cross.published import PublishedTraining
 from discreet.models.cross.tables import CrossPriors
 from discreet.models.cross.training import Training
 from discreet.models.estimator import Running, estimator
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
-from discreet.release.release import Release
 
 
 @estimator
-class CrossLDA(Running, TopicModel):
+class CrossLDA(Running, ComparesCollections):
     """Cross-collection LDA (ccLDA [1]_, the Dirichlet model of [2]_) by frozen sweeps. Its guarantee is *none*.
 
     Each topic k has words that all collections share, φ[k, w], and words of its own in each collection c, σ[c, k, w]. A
@@ -161,12 +159,8 @@ class CrossLDA(Running, TopicModel):
         history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, timed=True)
         if not self.warm_start:
             training.engine.drop_tables()
-        common, own, switch = training.averaged()
-        self.components_ = np.ascontiguousarray(common.T)
-        self.collection_components_ = np.ascontiguousarray(own.transpose(0, 2, 1))
-        self.switch_ = np.ascontiguousarray(switch.T)
-        self.collections_ = labels
-        self.collection_shares_ = np.bincount(of_document) / corpus.n_documents
+        self._keep_tables(training.averaged())
+        self._keep_collections(labels, of_document)
         self.alpha_, self.alpha_rest_ = training.alpha, training.alpha_rest
         self.beta_ = float(np.mean(training.priors.beta))
         self.history_ = {n: [*self.history_.get(n, []), *v] for n, v in history.items()} if before else history
@@ -204,62 +198,3 @@ class CrossLDA(Running, TopicModel):
     def __getstate__(self) -> dict[str, Any]:
         """Without the documents: a pickle holds the model, not what it was trained on."""
         return {name: value for name, value in super().__getstate__().items() if name != "_training"}
-
-    def fit_transform(self, X: Any, y: Any = None, *, collections: Any = None) -> FloatArray:
-        """Train on documents, and give the topic proportions of each."""
-        return self.fit(X, collections=collections).transform(X, collections=collections)
-
-    # --- using the model --------------------------------------------------------------------------------------------
-
-    def transform(self, X: Any, *, collections: Any = None) -> FloatArray:
-        """Topic proportions of documents, each under the mixed topics A of its own collection, held fixed (fold-in)."""
-        release, corpus = self._released(X)
-        return release.transform(corpus, collections=collections, n_threads=self.n_threads)
-
-    def perplexity(self, X: Any, *, collections: Any = None) -> float:
-        """Document-completion perplexity (see :func:`discreet.evaluation.completion`), each document under the mixed
-        topics of its own collection; lower is better."""
-        release, corpus = self._released(X)
-        return release.completion(corpus, collections=collections, n_threads=self.n_threads).perplexity
-
-    def fold_in_perplexity(self, X: Any, *, collections: Any = None) -> float:
-        """The same as papers report it (see :func:`discreet.evaluation.fold_in_perplexity`): too low, as each document
-        is scored on the words that its proportions were fitted to. Not for comparing models."""
-        release, corpus = self._released(X)
-        return release.fold_in_perplexity(corpus, collections=collections, n_threads=self.n_threads)
-
-    def score(self, X: Any, y: Any = None, *, collections: Any = None) -> float:
-        """Log-likelihood per token by document completion; higher is better."""
-        return -float(np.log(self.perplexity(X, collections=collections)))
-
-    def predict(self, X: Any, *, prior: Any = None) -> AnyArray:
-        """The most probable collection of each document, as :meth:`predict_proba` finds it."""
-        chances = self.predict_proba(X, prior=prior)
-        return np.asarray(self.collections_[chances.argmax(axis=1)])
-
-    def predict_proba(self, X: Any, *, prior: Any = None) -> FloatArray:
-        """How probable each collection is for each document, by :meth:`~discreet.Release.predict_proba`.
-
-        ``prior`` holds P(c) in the order of ``collections_``, eq. (23) of Luo et al. 2023, for example
-        ``collection_shares_``. None: all alike, eq. (24).
-        """
-        release, corpus = self._released(X)
-        return release.predict_proba(corpus, prior=prior, n_threads=self.n_threads)
-
-    def _released(self, X: Any) -> tuple[Release, Corpus]:
-        check_is_fitted(self)
-        corpus = self._read(X, reset=False)
-        return self.release(corpus.vocabulary), corpus
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags = ClassifierTags(multi_class=True)  # predict_proba has a column for each collection
-        return tags
-
-    def _accounts(self) -> dict[str, Any]:
-        return {
-            **super()._accounts(),
-            "collections": self.collections_.tolist(),
-            "collection_topics": self.collection_components_,
-            "switch": self.switch_,
-        }

@@ -151,6 +151,15 @@ class _Scales(NamedTuple):
         )
 
 
+def word_means(counts: FloatArray, prior: float | FloatArray, rest: float | None) -> FloatArray:
+    """The mean of a topic's words given their counts, … × word × topic."""
+    means: FloatArray = counts + np.reshape(prior, (-1, 1))
+    most, last = _word_scales(counts.sum(axis=-2), counts[..., -1, :], prior, rest, counts.shape[-2])
+    means[..., :-1, :] *= most[..., None, :]
+    means[..., -1, :] *= last
+    return means
+
+
 def _word_scales(
     totals: FloatArray, last: FloatArray, prior: float | FloatArray, rest: float | None, n_words: int
 ) -> tuple[FloatArray, FloatArray]:

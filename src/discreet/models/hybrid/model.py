@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import partial
 from numbers import Real
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -91,6 +91,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
     """
 
     method = "hybrid"
+    _published_name = "HDP-LDA"
     _self_tests = SELF_TESTS
 
     n_topics: Topics = field(default=10, kw_only=False)
@@ -111,7 +112,13 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         if self.as_published:
             return self._fit_as_published(X, alpha)
-        plan = HybridPlan.make(
+        plan = self._plan()
+        corpus = self._read(X, reset=True)
+        self._train(plan, corpus, corpus, alpha, Training)
+        return self
+
+    def _plan(self) -> HybridPlan:
+        return HybridPlan.make(
             Budget(float(self.epsilon), float(self.delta)) if self.epsilon is not None else None,
             float(self.delta),
             self.epsilon_laplace,
@@ -119,37 +126,59 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
             n_topics=int(self.n_topics),
             n_sweeps=int(self.n_sweeps),
         )
-        corpus = self._read(X, reset=True)
+
+    def _train(
+        self, plan: HybridPlan, corpus: Corpus, swept: Corpus, alpha: FloatArray, start: type[Training], **facts: Any
+    ) -> None:
+        """Pay for the plan and carry it out. ``swept`` holds the documents of ``corpus`` with words as sweeps count
+        them; ``facts`` are what a checkpoint must agree with, besides parameters and documents."""
         _check_lengths(corpus)
         fit = PrivateFit(self, corpus, unit=Unit.WORD, relation=Relation.REPLACE, observer=Observer.TRAJECTORY)
-        fit.resume(plan.entries)
-        engine = open_sweeps(corpus, self.n_topics, fit.key, n_threads=self.n_threads)
+        fit.resume(plan.entries, **facts)
+        engine = open_sweeps(swept, self.n_topics, fit.key, n_threads=self.n_threads)
         payment = fit.pay(plan.n_sweeps, [plan.releases], draws=[plan.draws])  # [reserve] before noise is drawn
-        training = _Training(self, plan, engine, payment, alpha, fit.saved)
+        training = start(self, plan, engine, payment, alpha, fit.saved)
         self.history_, conditions = self._run_sweeps(
             self.n_sweeps, training.sweep, done=payment.done, pause=payment.pause(training._state)
         )
         payment.settle()
-        self.components_ = training.topics()
-        self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), plan.clip(self.beta)
+        training.finish()
+        self.alpha_, self.beta_, self.largest_count_ = alpha, training.beta, training.clip
         remarks = partial(plan.remarks, delta=float(self.delta))
-        fit.end(plan.entries, plan.epsilon, *conditions, remarks=remarks)
-        return self
+        fit.end(plan.entries, plan.epsilon, *conditions, *self._public(), remarks=remarks)
 
-    def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:
-        """Zhao 2021, Algorithm 1, on the sequential sampler; its line numbers below."""
+    def _public(self) -> tuple[str, ...]:
+        """What must be public besides what Theorem B says."""
+        return ()
+
+    def _check_published(self) -> tuple[float, float | None]:
+        """ε_I and ε_L of one sweep, which the papers' own forms are given."""
         if self.epsilon is not None or self.epsilon_inherent is None:
             raise InputError(
-                "as published, HDP-LDA is given its parts: epsilon_inherent= and epsilon_laplace= for each sweep (the "
-                "latter may be None, for no noise), and no epsilon=."
+                f"as published, {self._published_name} is given its parts: epsilon_inherent= and epsilon_laplace= for "
+                "each sweep (the latter may be None, for no noise), and no epsilon=."
             )
         refuse_ledger(self.ledger)
         if self.checkpoint is not None:
             raise InputError("as_published=True cannot be resumed. Leave checkpoint or as_published out.")
+        return float(self.epsilon_inherent), self.epsilon_laplace
+
+    def _claim(self, epsilon: float, key: Key, corpus: Corpus, *reasons: str) -> None:
+        """The papers' ε, or nothing where there is no noise."""
+        if self.epsilon_laplace is None:
+            self.guarantee_ = Guarantee.none(
+                f"limited inherent privacy only: draws are held to {self.epsilon_inherent:g} per sweep, counts are "
+                "without noise"
+            )
+        else:
+            self.guarantee_ = claimed(epsilon, Observer.TRAJECTORY, key, corpus, *reasons)
+
+    def _fit_as_published(self, X: Any, alpha: FloatArray) -> Self:
+        """Zhao 2021, Algorithm 1, on the sequential sampler; its line numbers below."""
+        inherent, laplace = self._check_published()
         corpus = self._read(X, reset=True)
-        inherent, laplace, clip = float(self.epsilon_inherent), self.epsilon_laplace, clip_for(self)
+        clip, key = clip_for(self), Key.open(self.random_state)
         total = self.n_sweeps * (inherent + float(laplace or 0.0))
-        key = Key.open(self.random_state)
         sampler = SequentialSampler(corpus, self.n_topics, alpha, self.beta, key)  # lines 1–6
 
         def sweep(number: int) -> Measures:  # lines 8–19
@@ -161,12 +190,7 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         self.history_, conditions = self._run_sweeps(self.n_sweeps, sweep)
         self.components_ = sampler.topics_of_words()  # line 20
         self.alpha_, self.beta_, self.largest_count_ = alpha, float(self.beta), clip
-        if laplace is None:
-            self.guarantee_ = Guarantee.none(
-                f"limited inherent privacy only: draws are held to {inherent:g} per sweep, counts are without noise"
-            )
-        else:
-            self.guarantee_ = claimed(float(total), Observer.TRAJECTORY, key, corpus, *MISSING, *conditions)
+        self._claim(float(total), key, corpus, *MISSING, *conditions)
         return self
 
 
@@ -177,8 +201,22 @@ def _check_lengths(corpus: Corpus) -> None:
         raise InputError(f"a document may have up to {LONGEST - 1:,} tokens; found {longest:,}. Split long documents.")
 
 
-class _Training:
-    """One run. The engine is private; every other field is a function of what was released."""
+class Weights(NamedTuple):
+    """Of one sweep: (statistic + prior) · scale."""
+
+    statistic: AnyArray
+    """Word × topic."""
+    prior: float
+    scale: FloatArray
+
+
+class Training:
+    """One run. The engine is private; every other field is a function of what was released.
+
+    A model over other words changes `_weights` and `finish`.
+    """
+
+    alpha_rest: float | None = None
 
     def __init__(
         self,
@@ -189,8 +227,8 @@ class _Training:
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
     ) -> None:
-        self.plan, self.engine, self.payment = plan, engine, payment
-        self.alpha, self.beta = alpha, float(model.beta)
+        self.model, self.plan, self.engine, self.payment = model, plan, engine, payment
+        self.alpha, self.beta = alpha, float(np.mean(model.beta))
         self.n_average = min(int(model.n_average), plan.n_sweeps + 1)
         self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.last: list[IntArray] = []
@@ -215,17 +253,27 @@ class _Training:
     def sweep(self, number: int) -> Measures:
         """Release, clamp, and draw every topic again under what was released."""
         self.payment.open_round(number, self._state)
-        table = np.clip(self._release(), 0.0, self.clip)  # [clamp] weights lie in [β, C + β]
-        totals = topic_totals(table) + self.engine.n_words * self.beta
-        scale = totals.min() / totals  # [divisor] of what was released, and the same for every word
+        table, prior, scale = self._weights(self._release(), number)
         self.payment.draw_reservation.draw(event=self.plan.draw)  # [paid-draw]
         # [frozen] each draw reads its own word and no other
-        self.engine.sweep_exact(table, self.alpha, number, prior=self.beta, scale=scale)
+        self.engine.sweep_exact(table, self.alpha, number, prior=prior, scale=scale, alpha_rest=self.alpha_rest)
         return {}
 
+    def _weights(self, noisy: IntArray, number: int) -> Weights:
+        """A function of what was released."""
+        table = np.clip(noisy, 0.0, self.clip)  # [clamp] weights lie in [β, C + β]
+        totals = topic_totals(table) + self.engine.n_words * self.beta
+        return Weights(table, self.beta, totals.min() / totals)  # [divisor] of what was released, one for every word
+
+    def finish(self) -> None:
+        """Hand the topics to the model."""
+        self.model.components_ = self.topics()
+
     def topics(self) -> FloatArray:
-        """From the last releases, one more than there were sweeps."""
-        self._release()  # [last]
-        mean = np.mean(self.last, axis=0).T
-        positive = np.maximum(mean, 0.0) + self.beta
+        positive = np.maximum(self._mean().T, 0.0) + self.beta
         return np.ascontiguousarray(positive / positive.sum(axis=1, keepdims=True))
+
+    def _mean(self) -> FloatArray:
+        """Of the last releases, one more than there were sweeps; word × topic."""
+        self._release()  # [last]
+        return np.asarray(np.mean(self.last, axis=0))

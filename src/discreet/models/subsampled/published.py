@@ -15,7 +15,7 @@ from discreet.kernels.measures.likelihood import score_mixtures
 from discreet.mechanisms.noise import sample_discrete_gaussian
 from discreet.mechanisms.sampling import coin_threshold
 from discreet.models.base import check_sizes
-from discreet.models.published import STEPS, SequentialSampler, claimed, refuse_ledger
+from discreet.models.published import STEPS, SequentialSampler, claimed, pieces, refuse_ledger
 from discreet.models.subsampled.rules import Converged, frequent_cells
 from discreet.privacy.guarantee import Observer, Relation
 from discreet.privacy.subsampled import as_approximate, round_epsilon, subsampled_rdp, table_3_rdp
@@ -23,9 +23,6 @@ from discreet.training.loop import Measures
 
 if TYPE_CHECKING:
     from discreet.models.subsampled.model import SubsampledLDA
-
-VALUES = 1 << 22
-"""Noise values held at a time."""
 
 WHY_CLAIMED = (
     "the counts that leave hold the tokens that were not sampled too, so sampling amplifies nothing",
@@ -96,14 +93,11 @@ class _Run(SequentialSampler):
 
     def _sweep_noisily(self, number: int, clip: float) -> None:
         """The token loop, with noise at each visit; as many documents at a time as their noise fits in memory."""
-        n_topics, n_documents = self.model.n_topics, len(self.offsets) - 1
+        n_topics = self.model.n_topics
         visits = np.concatenate([[0], np.cumsum(self.visited)])[self.offsets]
-        first = 0
-        while first < n_documents:
-            last = max(int(np.searchsorted(visits, visits[first] + VALUES // n_topics, side="right")) - 1, first + 1)
+        for first, last in pieces(visits, n_topics):
             noise = self._gaussian(int(visits[last] - visits[first]) * n_topics)
             self._visit(first, last, noise, self.sigma / STEPS, number, clip)
-            first = last
 
     def _gaussian(self, n: int) -> IntArray:
         """Fresh noise, in steps of which STEPS are a standard deviation."""
