@@ -23,6 +23,8 @@ import pytest
 
 from discreet.cli.wording import in_options
 from discreet.corpus import Vocabulary, read
+from discreet.corpus.lemmas import lemmatizer
+from discreet.evaluation import mixed_coherence
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.privacy.budget import BudgetFile
 from discreet.release import folder as release_folder
@@ -150,6 +152,42 @@ def test_words_of_any_alphabet(here: Path, run: Run) -> None:
     assert of_text.max(axis=1).min() > 0.5
     assert not np.allclose(*of_text)
     assert run("evaluate", "new", "other.jsonl").code == 0
+
+
+def test_lemmas(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model keeps the language; other text is read by its lemmas too. Where there are none, one line says why."""
+    pytest.importorskip("simplemma", reason="simplemma is not installed: pip install 'discreet[lemmas]'")
+    rows = [
+        {"text": ("Rains and storms, raining; a storm", "Two pianos made of a piano, many pianos; a piano")[i % 2]}
+        for i in range(20)
+    ]
+    Path("forms.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fit = ("fit", "forms.jsonl", "--sweeps", 30, "-k", 2)
+    ran = run(*fit, "-q", "--lemmas", "en", "-o", "new")
+    assert ran.code == 0, ran.err
+    assert Release.load(here / "new").vocabulary == ("piano", "rain", "storm")
+    Path("more.jsonl").write_text(json.dumps({"text": "rained storms"}) + "\n" + json.dumps({"text": "pianos"}) + "\n")
+    assert run("transform", "new", "more.jsonl", "-o", "topics.npy").code == 0
+    assert np.load("topics.npy").max(axis=1).min() > 0.5
+    assert json.loads(run("evaluate", "new", "forms.jsonl", "--json").out)["coverage"] == 1.0
+    Path("words.txt").write_text("rains\nrain\npiano\n")
+    assert (
+        "note: 1 of 3 words of words.txt have another word as their lemma, for instance 'rains'; text is read by its"
+    ) in run(*fit, "--lemmas", "en", "--vocabulary", "words.txt", "-o", "list").err
+    ran = run(*fit, "--lemmas", "english", "-o", "none")
+    assert (ran.code, "there are no lemmas for the language 'english'. Give the code" in ran.err) == (2, True)
+    uci(here, "1\n1\n1\n1 1 2\n", "rain\n")
+    ran = run("fit", "docword.x.txt", "-o", "none", "--lemmas", "en")
+    assert (ran.code, "already word counts. Leave --lemmas out." in ran.err) == (2, True)
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    lemmatizer.cache_clear()
+    ran = run(*fit, "--lemmas", "en", "-o", "none")
+    assert ran.code == 2
+    assert ran.err == (
+        "discreet: --lemmas 'en' needs the package simplemma, which is not installed. Install it with "
+        "pip install 'discreet[lemmas]', or leave --lemmas out.\n"
+    )
+    assert not (here / "none").exists()
 
 
 def test_public_words_that_no_text_can_hold_get_a_note(here: Path, run: Run) -> None:
@@ -361,6 +399,11 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
     assert ran.code == 0, ran.err
     corpus = read(here / "texts.jsonl", text="body", collection="who")
     assert json.loads(ran.out)["perplexity"] == pytest.approx(release.completion(corpus).perplexity)
+    known = corpus.restrict(release.vocabulary)
+    mixed = mixed_coherence(release.topics, release.collection_topics, known, top_n=min(10, release.n_words)).mean
+    assert json.loads(ran.out)["coherence"]["mixed_c_v"] == pytest.approx(mixed)
+    shown = run("evaluate", "new", "texts.jsonl", "--text", "body", "--collection", "who").out
+    assert f"mixed C_V\t{mixed:.4f}\t" in shown
     for command in ("transform", "evaluate"):
         written = ("-o", "more.csv") if command == "transform" else ()
         ran = run(command, "model", "texts.jsonl", "--text", "body", "--collection", "who", *written)
@@ -851,7 +894,7 @@ def test_evaluate_on_counts_takes_whole_documents_as_windows(here: Path, run: Ru
         uci(here, f"30\n8\n{len(pairs)}\n{body}", "\n".join(order) + "\n")
         ran = run("evaluate", "model", "docword.x.txt", "-n", 4, "--json")
         assert ran.code == 0, ran.err
-        assert "counts have no word order" in ran.err
+        assert "counts and pictures have no word order" in ran.err
         found.append(json.loads(ran.out)["coherence"])
         assert json.loads(ran.out)["windows"] == "documents"
     assert found[0] == found[1]
@@ -1260,3 +1303,35 @@ def test_every_message_is_one_line_whatever_it_quotes(here: Path, run: Run) -> N
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 1
     assert "\x1b" not in ran.err
+
+
+def test_topics_of_many_collections_on_a_narrow_terminal(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each topic's number once, an empty line between topics, and long labels by their beginning and end."""
+    rng = np.random.default_rng(0)
+    labels = [*(f"Conference on Vision and Pattern Recognition {year}" for year in range(2005, 2019)), "rest"]
+    made = Release(
+        topics=rng.dirichlet(np.ones(30), 2),
+        vocabulary=tuple(f"convolution{i}" for i in range(30)),
+        alpha=np.ones(2),
+        beta=0.1,
+        method="cross-lda",
+        parameters={},
+        guarantee=Guarantee.none(EXACT_COUNTS),
+        collections=tuple(labels),
+        collection_topics=rng.dirichlet(np.ones(30), (15, 2)),
+        switch=rng.uniform(size=(2, 15)),
+    )
+    folder = made.save(tmp_path / "model")
+    piped = [line.split("\t") for line in run("topics", folder, "-n", 4).out.splitlines()]
+    assert [line[:2] for line in piped] == [[str(k), label] for k in range(2) for label in ("common", *labels)]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [line.rstrip() for line in run("topics", folder, "-n", 4).out.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[:2] for line in lines if line[:5].strip().isdigit()] == [["0", "common"], ["1", "common"]]
+    assert lines.count("") == 1
+    for year in range(2005, 2019):
+        assert sum(f"Conference o…nition {year}" in line for line in lines) == 2

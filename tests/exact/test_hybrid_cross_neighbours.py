@@ -248,6 +248,21 @@ def test_range_of_clamped_counts_is_reached_and_not_exceeded():
         assert range_of_clamped_counts(priors, 7.0) == pytest.approx(tried, rel=1e-12)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 0.0, 1e300])
+def test_the_clamp_holds_whatever_a_table_holds(value):
+    class Odd(CrossTraining):
+        def _divide(self, noisy, *, balanced=False):
+            tables = super()._divide(noisy)
+            tables.common[1, :2] = value
+            return tables
+
+    run = stub(Odd, 4.0, CrossPriors(*FAR, 1.0, 1.0))
+    for table in released_tables(5, 100.0, seed=4):
+        weights = run._weights(table, 1).statistic.reshape(C, V, K)
+        ranges = np.log(weights.max(axis=1) / weights.min(axis=1))
+        assert (ranges <= 2.0 + 1e-9).all()
+
+
 def test_float_products_are_normal_numbers_at_the_ends_of_all_priors():
     """The weights are within [e⁻³², e³²], and a document's factor within [10⁻¹⁸, K·1.2·10¹⁸]: the proof's bound."""
     least, most = np.finfo(np.float32).tiny, np.finfo(np.float32).max

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
-from discreet.evaluation import coherence, top_words
+from discreet.evaluation import coherence, mixed_coherence, top_words
 from discreet.kernels.measures.windows import count_windows
 
 MEASURES = ("c_v", "c_npmi", "u_mass")
@@ -41,9 +41,8 @@ def by_gensim(lists: list[list[str]], corpus: Corpus, measure: str, window: int 
 
         texts = texts_of(corpus)
         dictionary = Dictionary([list(corpus.vocabulary)])
-        model = CoherenceModel(
-            topics=lists, texts=texts, dictionary=dictionary, coherence=measure, window_size=window, processes=1
-        )
+        found = {"topics": lists, "texts": texts, "dictionary": dictionary, "topn": max(map(len, lists))}
+        model = CoherenceModel(**found, coherence=measure, window_size=window, processes=1)
         return np.array(model.get_coherence_per_topic())
 
 
@@ -169,6 +168,50 @@ def test_repeats_tell_the_two_ways_of_counting_apart() -> None:
     topics = np.random.default_rng(5).random((3, corpus.n_words))
     assert coherence(topics, corpus, "c_npmi").mean != coherence(topics, corpus, "c_npmi", repeats="exact").mean
     assert coherence(topics, corpus, "u_mass").mean == coherence(topics, corpus, "u_mass", repeats="exact").mean
+
+
+# --- mixed coherence --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("n_collections", [1, 2, 5])
+def test_mixed_coherence_is_gensims_of_the_union(measure: str, n_collections: int) -> None:
+    """The union, word by word: common words first, then those of each collection that are not there yet."""
+    corpus, rng = random_corpus(7, n_documents=200, n_words=60), np.random.default_rng(7)
+    common, own = rng.random((4, 60)), rng.random((n_collections, 4, 60))
+    lists = word_lists(common, corpus, 6)
+    for topics in own:
+        for union, words in zip(lists, word_lists(topics, corpus, 6), strict=True):
+            union.extend(word for word in words if word not in union)
+    assert len({len(union) for union in lists}) > (n_collections > 1)  # unions differ in size
+    ours = mixed_coherence(common, own, corpus, measure, top_n=6)
+    theirs = np.concatenate([by_gensim([union], corpus, measure) for union in lists])
+    assert_allclose(ours.per_topic, theirs, atol=1e-9)
+    assert ours.mean == ours.per_topic.mean()
+    for k, union in enumerate(lists):
+        assert_allclose(coherence([union], corpus, measure, top_n=len(union)).mean, ours.per_topic[k])
+
+
+def test_collections_that_speak_of_one_thing_are_more_coherent() -> None:
+    pets, cars = ["cat", "dog", "vet", "paw"], ["car", "road", "fuel", "tyre"]
+    corpus = corpus_of([pets, cars, pets[::-1], cars[::-1]] * 5)
+    among = {word: i for i, word in enumerate(corpus.vocabulary)}
+
+    def topic(words: list[str]) -> np.ndarray:
+        return np.isin(np.arange(8), [among[word] for word in words]).astype(float)
+
+    common, same = topic(pets[:2])[None], np.array([[topic(pets[1:3])], [topic(pets[2:])]])
+    other = np.array([[topic(pets[1:3])], [topic(cars[2:])]])
+    right, wrong = (mixed_coherence(common, own, corpus, top_n=2, repeats="exact").mean for own in (same, other))
+    assert right > wrong + 0.1
+    # the common words alone do not see it
+    assert coherence(common, corpus, top_n=2, repeats="exact").mean == pytest.approx(1)
+
+
+@pytest.mark.parametrize("shape", [(4, 25), (2, 3, 25), (2, 4, 24)])
+def test_collection_topics_must_fit_the_common_ones(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=r"collection_topics must be collection × topic × word"):
+        mixed_coherence(np.ones((4, 25)), np.ones(shape), random_corpus(0))
 
 
 # --- meaning ----------------------------------------------------------------------------------------------------------

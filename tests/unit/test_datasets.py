@@ -5,14 +5,17 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import json
 import os
+import tarfile
 import warnings
 
+import numpy as np
 import pytest
 
 from discreet._errors import DataNotFound, InputError
-from discreet.corpus import Tokenizer, available, datasets, docstrings, installed, load
+from discreet.corpus import Codebook, Grid, Tokenizer, available, datasets, docstrings, installed, load
 from discreet.corpus.readers.usenet import own_words, sender
 
 real = pytest.mark.skipif(
@@ -93,7 +96,10 @@ def test_no_network_is_one_clear_line(nothing_here):
     ("name", "options", "message"),
     [
         ("kso", {}, "Did you mean 'kos'"),
-        ("scenes", {}, "images cannot be read yet"),
+        ("scenes", {}, "DISCREET_DATA is not set"),
+        ("scenes", {"tokenizer": Tokenizer()}, "holds pictures, so it takes no tokenizer"),
+        ("scenes", {"vocabulary": ["a"]}, "holds pictures, so it takes no vocabulary"),
+        ("arxiv", {"codebook": "book.npz"}, "holds text, so it takes no codebook"),
         ("kos", {"split": "train"}, "has no split"),
         ("kos", {"tokenizer": Tokenizer()}, "takes no tokenizer"),
         ("kos", {"max_words": 0}, "max_words must be"),
@@ -173,6 +179,49 @@ def test_newsgroups_have_senders_labels_and_splits(nothing_here, monkeypatch):
     assert load("20newsgroups", split="test").labels.tolist() == ["sci"]
     with pytest.raises(InputError, match="split must be"):
         load("20newsgroups", split="both")
+
+
+@pytest.fixture
+def two_scenes(nothing_here, monkeypatch):
+    """Four pictures in two scenes; one lies in both."""
+    cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'discreet[images]'")
+    monkeypatch.setenv("DISCREET_DATA", str(nothing_here))
+    (nothing_here / "scene15").mkdir()
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 255, (3, 40, 40), dtype=np.uint8)
+    rows = [("test/b/1.png", "b", 0), ("train/a/2.png", "a", 1), ("test/a/1.png", "a", 2), ("train/b/2.png", "b", 2)]
+    with tarfile.open(nothing_here / "scene15" / "scene15_small.tar.gz", "w:gz") as archive:
+        for name, _, number in rows:
+            data = cv2.imencode(".png", pixels[number])[1].tobytes()
+            entry = tarfile.TarInfo(f"scene15/{name}")
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    lines = ["file,split,category,width,height", *(f"scene15/{name},x,{scene},40,40" for name, scene, _ in rows)]
+    (nothing_here / "scene15" / "index.csv").write_text("\n".join(lines) + "\n")
+    return nothing_here / "scene15"
+
+
+def test_scenes_are_read_as_visual_words(two_scenes):
+    corpus = load("scenes", max_words=6)
+    assert corpus.labels.tolist() == [
+        f"scene15/{name}.png" for name in ("test/a/1", "train/a/2", "test/b/1", "train/b/2")
+    ]
+    assert corpus.collections.tolist() == ["a", "a", "b", "b"]
+    assert (corpus.n_words, corpus.lengths.tolist()) == (6, [4] * 4)
+    assert corpus.vocabulary.origin == "text"
+    found = datasets.patches("scenes")
+    assert found.groups.tolist() == [0, 1, 2, 0]
+    book = Codebook.learn(found[:2], 5, public=True)
+    assert load("scenes", codebook=book).vocabulary.origin == "public"
+    with pytest.raises(InputError, match="holds no pictures; scenes does"):
+        datasets.patches("kos")
+
+
+def test_a_picture_that_is_not_in_the_archive(two_scenes):
+    index = two_scenes / "index.csv"
+    index.write_text(index.read_text() + "scene15/gone.png,x,a,40,40\n")
+    with pytest.raises(InputError, match=r"lacks scene15/gone\.png, which .* lists"):
+        load("scenes")
 
 
 @pytest.mark.parametrize(
@@ -290,6 +339,18 @@ def test_neurips_cvpr_counts():
     corpus = load("neurips-cvpr", vocabulary=["learning"])
     assert (corpus.collections == "NeurIPS").sum() == 3_414
     assert (corpus.collections == "CVPR").sum() == 5_312
+
+
+@real
+def test_scenes_hold_eighteen_pairs():
+    pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'discreet[images]'")
+    found = datasets.patches("scenes", Grid(32, 16, 64))  # a few patches each, of small pictures
+    assert len(found) == 4_485
+    assert len(set(found.collections)) == 15
+    sizes = np.bincount(found.groups)
+    assert ((sizes == 2).sum(), sizes.max()) == (18, 2)
+    scenes = [set(found.collections[found.groups == group]) for group in np.flatnonzero(sizes == 2)]
+    assert sum(len(scene) > 1 for scene in scenes) == 1
 
 
 @real

@@ -550,7 +550,7 @@ def test_what_was_read_is_told_in_bytes_of_the_file(tmp_path, monkeypatch, name)
     suffix = _files.inner_suffix(path)
     path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""]("\n".join(forms[suffix]).encode()))
     told = []
-    with _files.watched_by(lambda done, total: told.append((done, total))):
+    with _files.watched_by(lambda done, total, what: told.append((done, total))):
         read(path, tokenizer=Tokenizer(r"\w+"))
     size = path.stat().st_size
     assert {total for _, total in told} == {size}
@@ -572,7 +572,7 @@ def test_other_sources_tell_it_too(tmp_path, monkeypatch):
     pl.DataFrame({"text": ["cat", "dog"]}).write_parquet(tmp_path / "table.parquet")
     size = (tmp_path / "table.parquet").stat().st_size
     piped(monkeypatch, b"cat\ndog")
-    with _files.watched_by(lambda done, total: told.append((done, total))):
+    with _files.watched_by(lambda done, total, what: told.append((done, total))):
         read(tmp_path)
         read(tmp_path / "table.parquet")
         read("-")

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet._errors import DiscreetError, InputError, ReleaseError
+from discreet.corpus.codebook import Codebook, Grid
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.privacy import EXACT_COUNTS, Guarantee
@@ -400,7 +401,9 @@ class Bomb:
 
 
 def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
-    full = make(topic_shares=[0.25, 0.75], standard_errors=np.full((2, 4), 0.01), usefulness=USEFUL, **CROSS)
+    book = Codebook(np.arange(4 * 128).reshape(4, 128) % 256, Grid(4, 12, 99))
+    known: dict[str, Any] = {"topic_shares": [0.25, 0.75], "usefulness": USEFUL, "codebook": book, **CROSS}
+    full = make(standard_errors=np.full((2, 4), 0.01), **known)
     folder = full.save(tmp_path / "full")
     again = Release.load(folder)
     np.testing.assert_array_equal(again.topic_shares, [0.25, 0.75])
@@ -409,6 +412,7 @@ def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
     assert again.collections == ("east", "west")
     np.testing.assert_array_equal(again.collection_topics, CROSS["collection_topics"])
     np.testing.assert_array_equal(again.switch, CROSS["switch"])
+    assert again.codebook == book
     assert not again.standard_errors.flags.writeable
     assert {p.name for p in folder.iterdir()} == set(release_folder.KNOWN)
     full.save(folder, overwrite=True)
@@ -419,7 +423,11 @@ def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "gone"),
-    [(1, ("usefulness", "collections", "alpha_rest")), (2, ("collections", "alpha_rest")), (3, ("alpha_rest",))],
+    [
+        (1, ("usefulness", "collections", "alpha_rest", "grid")),
+        (2, ("collections", "alpha_rest", "grid")),
+        (3, ("alpha_rest", "grid")),
+    ],
 )
 def test_folders_of_earlier_versions_are_read(saved: Path, version: int, gone: tuple[str, ...]) -> None:
     """Those of version 1 have no optional array and no word of usefulness, those of version 2 no collections."""
@@ -427,7 +435,7 @@ def test_folders_of_earlier_versions_are_read(saved: Path, version: int, gone: t
     edit_head(saved, format_version=version, **dict.fromkeys(gone, ...))
     old = Release.load(saved)
     assert old.topic_shares is old.standard_errors is old.usefulness is None
-    assert old.collections is old.collection_topics is old.switch is old.alpha_rest is None
+    assert old.collections is old.collection_topics is old.switch is old.alpha_rest is old.codebook is None
     assert old.top_words(1) == [["alpha"], ["delta"]]
 
 
@@ -455,7 +463,12 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "edited": (lambda p: edit_head(p, careless=True, beta=0.5), "release.json has changed since it was saved"),
     "ledger": (lambda p: edit_head(p, ledger={}), "ledger must be a list"),
-    "tokenizer": (lambda p: edit_head(p, tokenizer={"pattern": "a+"}), "the tokenizer must be a pattern, and"),
+    "codebook": (lambda p: edit_head(p, grid={"step": 8}), "the grid must have step, patch, max_side"),
+    "codebook gone": (
+        lambda p: edit_head(p, grid={"step": 8, "patch": 16, "max_side": 99}),
+        "centres must be a matrix",
+    ),
+    "tokenizer": (lambda p: edit_head(p, tokenizer={"pattern": "a+"}), "the tokenizer must be a pattern, whether"),
     "pattern": (lambda p: edit_head(p, tokenizer={"pattern": "[", "lowercase": True}), "not a regular expression"),
     "history": (lambda p: edit_head(p, history={"x": "y"}), "must be a list of numbers"),
     "usefulness": (lambda p: edit_head(p, usefulness={"useful": True}), "usefulness must have exactly the fields"),

@@ -19,12 +19,14 @@ from discreet.cli import show
 from discreet.cli.methods import Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.source import (
+    CodebookOption,
     CollectionOption,
     DatasetOption,
     FileArgument,
     GroupOption,
     JsonOption,
     LabelOption,
+    LemmasOption,
     MaxWordsOption,
     OverwriteOption,
     StopWordsOption,
@@ -32,6 +34,7 @@ from discreet.cli.source import (
     ThreadsOption,
     TokenPatternOption,
     VocabularyOption,
+    holds_pictures,
     open_corpus,
 )
 from discreet.cli.wording import in_options
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": ("delta", "units", "checkpoint"),
-    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "collection", "label"),
+    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
@@ -141,6 +144,8 @@ def fit(
     max_words: MaxWordsOption = None,
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
+    lemmas: LemmasOption = None,
+    codebook: CodebookOption = None,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
@@ -186,7 +191,8 @@ def fit(
     file_of_budget = _open_budget(budget)
     from discreet.corpus.corpus import LONGEST_DOCUMENT
 
-    selecting = row.selects_words and vocabulary is None  # then --max-words applies to the released words
+    # then --max-words applies to the released words; pictures have no words to select
+    selecting = row.selects_words and vocabulary is None and not holds_pictures(file, dataset)
     corpus = open_corpus(
         file,
         dataset,
@@ -198,6 +204,8 @@ def fit(
         max_words=None if selecting else max_words,
         stop_words=stop_words,
         token_pattern=token_pattern,
+        lemmas=lemmas,
+        codebook=codebook,
         max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
         quiet=quiet,
     )
@@ -257,9 +265,14 @@ def _note_lost_words(vocabulary: Path, corpus: Corpus) -> None:
     """Name words of the list that the tokenizer never finds: they would be lost silently. (No document is read.)"""
     if corpus.tokenizer is None:
         return
-    words_of = corpus.tokenizer.words_of
+    words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
     lost = [word for word in corpus.vocabulary if word not in words_of(word)]
-    if lost:
+    if lost and lemmas is not None:
+        show.note(
+            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} have another word as their "
+            f"lemma, for instance {lost[0]!r}; text is read by its lemmas, so most of them are never found"
+        )
+    elif lost:
         show.note(
             f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} cannot be found in any text, "
             f"for instance {lost[0]!r}: --token-pattern says what a word is"
@@ -290,6 +303,11 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
 def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> None:
     """Refuse what private models refuse, in terms of the command line. All words of a text, public words and matrices
     pass."""
+    if corpus.codebook is not None and not corpus.codebook.public:
+        raise WouldLeak(
+            "the visual words were learnt from the private pictures: the centre of a rare word is a mean of a few "
+            "patches. Name a folder of public pictures, which they are learnt from instead, with --codebook."
+        )
     if corpus.vocabulary.origin == "text" and not (selecting and corpus.vocabulary.complete):
         able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
         why = (

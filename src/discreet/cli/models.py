@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,12 +20,13 @@ from discreet.cli.source import (
     TextOption,
     ThreadsOption,
     holds_counts,
+    holds_pictures,
     open_corpus,
 )
 from discreet.cli.wording import in_options
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus
+    from discreet.corpus import Codebook, Corpus
     from discreet.release.release import Release
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `discreet fit` made.")]
@@ -36,8 +38,8 @@ CURATOR = (
 
 
 UNORDERED = (
-    "note: counts have no word order, so the windows of C_V and C_NPMI are whole documents here; compare them with "
-    "each other, not with those of text."
+    "note: counts and pictures have no word order, so the windows of C_V and C_NPMI are whole documents here; compare "
+    "them with each other, not with those of text."
 )
 
 
@@ -82,7 +84,8 @@ def transform(
     release = Release.load(model)
     _check_collection(model, release, collection)
     corpus = _documents(model, release, file, dataset, text, collection, id_column)
-    write_rows(output, release.transform(corpus, n_threads=threads), None if id_column is None else corpus.labels)
+    named = id_column is not None or corpus.codebook is not None  # a picture that cannot be read has no row
+    write_rows(output, release.transform(corpus, n_threads=threads), corpus.labels if named else None)
     if output != STDOUT:
         documents, n_topics = counted(corpus.n_documents, "document"), counted(release.n_topics, "topic")
         show.note(f"wrote {output}: {documents}, {n_topics}; only you can read the file")
@@ -134,24 +137,30 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure MODEL on the documents of FILE: completion perplexity, coverage, coherence and topic diversity."""
-    from discreet.corpus import Tokenizer, english_stop_words
-    from discreet.evaluation import coherence, coverage, diversity, unigram_perplexity
+    from discreet.corpus import Tokenizer
+    from discreet.evaluation import coherence, coverage, diversity, mixed_coherence, unigram_perplexity
     from discreet.release.release import Release
 
     release = Release.load(model)
     tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary decides which words count
     _check_collection(model, release, collection)
-    everything = open_corpus(file, dataset, text=text, collection=collection, tokenizer=tokenizer)
+    pictures = holds_pictures(file, dataset)
+    how: dict[str, Any] = {"codebook": _codebook(model, release)} if pictures else {"tokenizer": tokenizer}
+    everything = open_corpus(file, dataset, text=text, collection=collection, **how)
     corpus = _known(model, everything.restrict(release.vocabulary))
-    covered = coverage(everything, release.vocabulary, ignored=english_stop_words())
+    covered = coverage(everything, release.vocabulary, ignored=replace(tokenizer, stop_words="english").stop_set)
     unigram = unigram_perplexity(corpus, n_threads=threads)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
     held_out = release.completion(corpus, n_threads=threads)
-    ordered = not holds_counts(file, dataset)
+    ordered = not pictures and not holds_counts(file, dataset)
     window = None if ordered else max(1, int(corpus.lengths.max()))
     c_v = coherence(release.topics, corpus, "c_v", top_n=best, window=window).mean
     c_npmi = coherence(release.topics, corpus, "c_npmi", top_n=best, window=window).mean
     u_mass = coherence(release.topics, corpus, "u_mass", top_n=best).mean
+    mixed: dict[str, float] = {}  # of cross-collection models
+    if release.collection_topics is not None:
+        both = release.topics, release.collection_topics
+        mixed["mixed_c_v"] = mixed_coherence(*both, corpus, top_n=best, window=window).mean
     spread = diversity(release.topics, top_n=wide)
     if as_json:
         show.as_json(
@@ -161,13 +170,14 @@ def evaluate(
                 "coverage": covered,
                 "scored_documents": held_out.n_documents,
                 "scored_tokens": held_out.n_tokens,
-                "coherence": {"c_v": c_v, "c_npmi": c_npmi, "u_mass": u_mass},
+                "coherence": {"c_v": c_v, "c_npmi": c_npmi, "u_mass": u_mass, **mixed},
                 "windows": "usual" if ordered else "documents",
                 "diversity": spread,
             }
         )
     else:
         scored = f"{counted(held_out.n_tokens, 'token')} of {counted(held_out.n_documents, 'document')}"
+        union = "C_V of the best common words and each collection's together"
         show.table(
             ("measure", "value", "meaning"),
             [
@@ -177,6 +187,7 @@ def evaluate(
                 ("C_V", f"{c_v:.4f}", f"coherence of the {best} best words of each topic; higher is better"),
                 ("C_NPMI", f"{c_npmi:.4f}", "the same by normalised mutual information"),
                 ("U_Mass", f"{u_mass:.4f}", "the same by documents that hold both words"),
+                *(("mixed C_V", f"{value:.4f}", union) for value in mixed.values()),
                 ("diversity", f"{spread:.4f}", f"share of different words among the best {wide} of each topic"),
             ],
             right=("value",),
@@ -196,16 +207,17 @@ def _documents(
     id_column: str | None,
 ) -> Corpus:
     """The documents over the vocabulary of the model. Documents without any of its words are an error."""
-    corpus = open_corpus(
-        file,
-        dataset,
-        text=text,
-        collection=collection,
-        id_column=id_column,
-        vocabulary=release.vocabulary,
-        tokenizer=release.tokenizer,
-    )
-    return _known(model, corpus)
+    pictures = holds_pictures(file, dataset)
+    words: dict[str, Any] = {"vocabulary": release.vocabulary, "tokenizer": release.tokenizer}
+    how = {"codebook": _codebook(model, release)} if pictures else words
+    corpus = open_corpus(file, dataset, text=text, collection=collection, id_column=id_column, **how)
+    return _known(model, corpus.restrict(release.vocabulary) if pictures else corpus)
+
+
+def _codebook(model: Path, release: Release) -> Codebook:
+    if release.codebook is None:
+        raise InputError(f"{model} was not trained on pictures, and these are. Give it text, or train one on pictures.")
+    return release.codebook
 
 
 def _check_collection(model: Path, release: Release, collection: str | None) -> None:

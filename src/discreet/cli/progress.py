@@ -1,4 +1,4 @@
-"""A bar with the bytes read so far, for files that take long. On a terminal only: a log needs no bar."""
+"""A bar with the bytes read so far, or the steps done, for what takes long. On a terminal only: a log needs no bar."""
 
 from __future__ import annotations
 
@@ -32,22 +32,34 @@ class _Bar:
     def __init__(self) -> None:
         self._from = time.monotonic() + PATIENCE
         self._progress: Any = None
+        self._what = ""
 
-    def __call__(self, done: int, total: int | None) -> None:
-        if self._progress is None:
+    def __call__(self, done: int, total: int | None, what: str) -> None:
+        if self._progress is None or what != self._what:
             if time.monotonic() < self._from:
                 return
-            self._open()
+            self.close()
+            self._open(what)
         self._progress.update(self._task, completed=done, total=total)
 
-    def _open(self) -> None:
+    def _open(self, what: str) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        from discreet.corpus.lines import READING
+
+        so_far = DownloadColumn() if what == READING else MofNCompleteColumn()
+        columns = (TextColumn("{task.description}"), BarColumn(), so_far, TimeRemainingColumn())
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self._progress.start()
-        self._task = self._progress.add_task("reading", total=None)
+        self._task, self._what = self._progress.add_task(what, total=None), what
 
     def close(self) -> None:
         if self._progress is not None:

@@ -23,8 +23,20 @@ def as_json(value: Any) -> None:
     typer.echo(json.dumps(_finite(value), indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Columns named in ``right`` are numbers."""
+LONGEST_LABEL = 24
+"""Characters of a label in a table for people: the words beside it need the room."""
+
+
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    grouped: bool = False,
+) -> None:
+    """Columns named in ``right`` are numbers. On a terminal, those named in ``labels`` are shortened in the middle, and
+    with ``grouped`` the first column is printed once for rows that share it, with an empty line after them."""
     if not sys.stdout.isatty():
         for row in rows:
             typer.echo("\t".join(printable(cell) for cell in row))
@@ -36,9 +48,23 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seque
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         shown.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
-        shown.add_row(*(Text(printable(cell)) for cell in row))
+    for number, row in enumerate(rows):
+        cells = [shortened(cell) if name in labels else cell for name, cell in zip(columns, row, strict=True)]
+        if grouped and number:
+            if row[0] == rows[number - 1][0]:
+                cells[0] = ""
+            else:
+                shown.add_row()
+        shown.add_row(*(Text(printable(cell)) for cell in cells))
     Console().print(shown)
+
+
+def shortened(label: str) -> str:
+    """Its beginning and its end: labels of one kind often differ in the end only."""
+    if len(label) <= LONGEST_LABEL:
+        return label
+    end = LONGEST_LABEL // 2 - 1
+    return f"{label[: LONGEST_LABEL - end - 1]}…{label[-end:]}"
 
 
 def topics_table(release: Release, n_words: int = 10) -> None:
@@ -48,12 +74,14 @@ def topics_table(release: Release, n_words: int = 10) -> None:
     if release.switch is None:
         table(("topic", "words"), [(str(k), words) for k, words in enumerate(common)], right=("topic",))
         return
+    best = release.collection_top_words(n_words)
     rows: list[tuple[str, ...]] = []
     for k, words in enumerate(common):
         rows.append((str(k), "common", "", words))
-        for c, (label, own) in enumerate(release.collection_top_words(n_words).items()):
+        for c, (label, own) in enumerate(best.items()):
             rows.append((str(k), str(label), f"{release.switch[k, c]:.0%}", " ".join(own[k])))
-    table(("topic", "collection", "share", "words"), rows, right=("topic", "share"))
+    columns = ("topic", "collection", "share", "words")
+    table(columns, rows, right=("topic", "share"), labels=("collection",), grouped=True)
 
 
 def topics_json(release: Release, n_words: int = 10) -> dict[str, Any]:

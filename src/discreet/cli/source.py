@@ -13,7 +13,7 @@ from discreet._errors import DataNotFound, InputError
 from discreet.cli.progress import reading
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus, Tokenizer
+    from discreet.corpus import Codebook, Corpus, Tokenizer
 
 PREFIX = "dataset:"
 
@@ -24,7 +24,7 @@ FileArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="FILE",
-        help="JSON, CSV, Parquet, .txt (a document per line), counts, a folder, - (standard input) or dataset:NAME.",
+        help="JSON, CSV, Parquet, .txt (a document per line), counts, a folder (texts or pictures), - or dataset:NAME.",
         show_default=False,
     ),
 ]
@@ -68,6 +68,16 @@ TokenPatternOption = Annotated[
         help=r"What a word is, on lower-cased text; [a-z]{3,} between word boundaries by default.",
     ),
 ]
+LemmasOption = Annotated[
+    str | None,
+    typer.Option("--lemmas", metavar="LANGUAGE", help="Count words as their lemmas, such as en for English."),
+]
+CodebookOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--codebook", metavar="FOLDER", help="Public pictures to learn visual words from, or a saved codebook (.npz)."
+    ),
+]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, max=256, help="All cores by default.")
 ]
@@ -99,15 +109,17 @@ def open_corpus(
     max_words: int | None = None,
     stop_words: str | None = None,
     token_pattern: str | None = None,
+    lemmas: str | None = None,
+    codebook: Path | Codebook | None = None,
     tokenizer: Tokenizer | None = None,
     max_tokens: int | None = None,
     quiet: bool = False,
 ) -> Corpus:
     """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use.
 
-    ``tokenizer`` is that of a model, for text that has not been counted yet; ``max_tokens`` limits the tokens of a row
-    of counts. What ``id_column`` holds becomes the labels of the corpus. Unless ``quiet``, a bar shows what has been
-    read.
+    ``tokenizer`` is that of a model, for text that has not been counted yet, and ``codebook`` may be that of a model of
+    pictures; ``max_tokens`` limits the tokens of a row of counts. What ``id_column`` holds becomes the labels of the
+    corpus. Unless ``quiet``, a bar shows what has been read.
     """
     from discreet.cli.startup import load_sklearn
 
@@ -140,16 +152,26 @@ def open_corpus(
             if file != "-" and inner_suffix(Path(str(file))) not in SUFFIXES:
                 raise InputError(f"--id names a column, and {file} has none. Leave it out: rows are numbered in order.")
         load = partial(read, str(file), **columns)
+    if holds_pictures(file, dataset):
+        told: dict[str, Any] = {"vocabulary": vocabulary, "stop-words": stop_words, "token-pattern": token_pattern}
+        for option, value in {**told, "lemmas": lemmas}.items():
+            if value is not None:
+                raise InputError(f"these documents are pictures, not text. Leave --{option} out.")
+        with reading(quiet):
+            return load(**options) if codebook is None else load(**options, codebook=codebook)
+    if codebook is not None:
+        raise InputError("these documents are no pictures, so there is no use for a codebook. Leave --codebook out.")
     if holds_counts(file, dataset):
         if max_tokens is not None and name is None:
             load = partial(load, max_tokens=max_tokens)
-        if token_pattern is not None:
-            raise InputError("these documents are already word counts. Leave --token-pattern out.")
+        for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas)):
+            if value is not None:
+                raise InputError(f"these documents are already word counts. Leave --{option} out.")
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
-    if token_pattern is not None or stop is not None:
+    if token_pattern is not None or stop is not None or lemmas is not None:
         pattern = DEFAULT_PATTERN if token_pattern is None else token_pattern
-        tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop)
+        tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop, lemmas=lemmas)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 
@@ -187,3 +209,16 @@ def holds_counts(file: str | None, dataset: str | None) -> bool:
     if path.is_dir():
         return any(path.glob("docword*.txt*"))
     return path.name.startswith("docword") or any(ending in MATRICES for ending in path.suffixes[-2:])
+
+
+def holds_pictures(file: str | None, dataset: str | None) -> bool:
+    """Whether the documents are pictures."""
+    name = named_set(file, dataset)
+    if name is not None:
+        from discreet.corpus import datasets
+
+        return name in datasets.PICTURES
+    from discreet.corpus.readers.images import holds_pictures
+
+    path = Path(str(file))
+    return path.is_dir() and holds_pictures(path) and not any(path.glob("docword*.txt*"))

@@ -18,6 +18,7 @@ OPTIONS = {
     "max_words": "--max-words",
     "stop_words": "--stop-words",
     "token_pattern": "--token-pattern",
+    "lemmas": "--lemmas",
     "alpha_rest": "--alpha-rest",
     "beta_rest": "--beta-rest",
     "epsilon": "--epsilon",
@@ -27,6 +28,7 @@ OPTIONS = {
     "groups": "--group",
     "collections": "--collection",
     "vocabulary": "--vocabulary",
+    "codebook": "--codebook",
     "checkpoint": "--checkpoint",
     "configuration": "--configuration",
     "adaptive": "--adaptive",
@@ -35,7 +37,7 @@ OPTIONS = {
 
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary"),
-    *("checkpoint", "configuration", "adaptive"),
+    *("checkpoint", "configuration", "adaptive", "lemmas", "codebook"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""
 

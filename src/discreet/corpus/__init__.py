@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.corpus.builder import CorpusBuilder
+    from discreet.corpus.codebook import Codebook, Grid, Patches
     from discreet.corpus.corpus import Corpus
     from discreet.corpus.datasets import DataSet, available, load
     from discreet.corpus.installed import docstrings
     from discreet.corpus.readers.folders import read_folder, read_lines
+    from discreet.corpus.readers.images import image_patches, read_images
     from discreet.corpus.readers.matrices import read_matrix
     from discreet.corpus.readers.read import read
     from discreet.corpus.readers.tables import read_table
@@ -23,21 +25,26 @@ if TYPE_CHECKING:
     from discreet.corpus.vocabulary import Origin, Vocabulary, public_vocabulary
 
 __all__ = [
+    "Codebook",
     "Corpus",
     "CorpusBuilder",
     "DataSet",
+    "Grid",
     "Origin",
+    "Patches",
     "Synthetic",
     "Tokenizer",
     "Vocabulary",
     "available",
     "docstrings",
     "english_stop_words",
+    "image_patches",
     "lda_corpus",
     "load",
     "public_vocabulary",
     "read",
     "read_folder",
+    "read_images",
     "read_lines",
     "read_matrix",
     "read_table",
@@ -45,10 +52,12 @@ __all__ = [
 ]
 
 _HOME = {
+    "codebook": ("Codebook", "Grid", "Patches"),
     "corpus": ("Corpus",),
     "datasets": ("DataSet", "available", "load"),
     "installed": ("docstrings",),
     "readers.folders": ("read_folder", "read_lines"),
+    "readers.images": ("image_patches", "read_images"),
     "readers.matrices": ("read_matrix",),
     "readers.read": ("read",),
     "synthetic": ("Synthetic", "lda_corpus"),

@@ -54,7 +54,7 @@ class CorpusBuilder:
             self._ids = defaultdict(count().__next__)  # a new word gets the next number, without a Python-level call
         else:
             self._ids = self.vocabulary.columns
-            if self.tokenizer.function is None and not any(word in self._words_of(word) for word in self.vocabulary):
+            if self.tokenizer.function is None and not any(map(self.tokenizer.finds, self.vocabulary)):
                 raise InputError(
                     "no word of the vocabulary can come out of the tokenizer, for instance "
                     f"{shown(self.vocabulary[0])}. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,9 @@ from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.ids import numbered, user_ids
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from discreet.corpus.codebook import Codebook
 
 _LARGEST_COUNT = 2**31 - 1
 
@@ -43,6 +46,8 @@ class Corpus:
     """One class label per document, for evaluation only."""
     tokenizer: Tokenizer | None = field(default=None, kw_only=True)
     """How text became words; None for counts. A model keeps it, so that it can read new text."""
+    codebook: Codebook | None = field(default=None, kw_only=True, repr=False)
+    """How pictures became visual words; None for text. A model keeps it too."""
     all_tokens: bool = field(default=False, kw_only=True, repr=False)
     """Whether these are all tokens of each document, as a reader of text found them. If not, the vocabulary of this
     corpus is not ``complete``, whoever gave it: tokens may have been left out because of other documents."""

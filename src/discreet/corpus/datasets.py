@@ -8,16 +8,20 @@ The others are copies in our own format (JSON lines), so no public address serve
 from __future__ import annotations
 
 import os
+import tarfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus.builder import CorpusBuilder
+from discreet.corpus.codebook import Codebook, Grid, Patches
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.installed import docstrings
 from discreet.corpus.lines import PathLike, close_match, first_line, shown
+from discreet.corpus.readers.images import Picture, described, given_codebook
 from discreet.corpus.readers.matrices import keep_words
 from discreet.corpus.readers.tables import read_table, rows
 from discreet.corpus.readers.uci import read_uci
@@ -25,7 +29,7 @@ from discreet.corpus.readers.usenet import own_words, sender
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import checked_max_words
 
-__all__ = ["NAMES", "DataSet", "available", "docstrings", "load"]
+__all__ = ["NAMES", "PICTURES", "DataSet", "available", "docstrings", "load", "patches"]
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
 
@@ -101,7 +105,7 @@ _SETS = {
         columns=(("label", "label"),),
     ),
     "scenes": _Set(
-        "4,485 grey images of 15 natural scenes",
+        "4,485 grey pictures of 15 natural scenes, a collection each, read as visual words",
         ("scene15/index.csv", "scene15/scene15_small.tar.gz"),
         "the authors of the 15-Scene set: Lazebnik, Schmid and Ponce, CVPR 2006",
     ),
@@ -109,6 +113,8 @@ _SETS = {
 
 DOCSTRINGS = "docstrings"
 NAMES = (*_SETS, DOCSTRINGS)
+PICTURES = ("scenes",)
+"""Sets that come as pictures."""
 
 
 def available() -> list[DataSet]:
@@ -132,6 +138,7 @@ def load(
     max_words: int | None = None,
     tokenizer: Tokenizer | None = None,
     split: str | None = None,
+    codebook: Codebook | PathLike | None = None,
 ) -> Corpus:
     """A named data set as a corpus; ``available()`` lists them.
 
@@ -143,6 +150,9 @@ def load(
     ``split`` is for ``20newsgroups``: ``"train"``, ``"test"``, or None for both. Its posts come without headers, quotes
     and signatures. Senders are identified by e-mail address, of which there are 8,480; the 8,609 different ``From:``
     lines would count a person who changed the spelling of the name as two, and protect only half of what they wrote.
+
+    ``codebook`` is for ``scenes``, whose ``max_words`` visual words (700 by default) are otherwise learnt from all of
+    its pictures, test pictures too: to split them first, use ``patches`` and ``Codebook.learn``.
     """
     if name not in NAMES:
         raise DataNotFound(
@@ -152,8 +162,15 @@ def load(
         raise InputError(
             f"data set {name!r} has no split; only '20newsgroups' has one. Leave split out and divide the corpus."
         )
-    if name == "scenes":
-        raise InputError("data set 'scenes' holds images, not text: images cannot be read yet. Choose another set.")
+    if name in PICTURES:
+        if vocabulary is not None or tokenizer is not None:
+            option = "tokenizer" if vocabulary is None else "vocabulary"
+            raise InputError(f"data set {name!r} holds pictures, so it takes no {option}. Leave it out.")
+        book = given_codebook(codebook, checked_max_words(max_words), None)
+        found = patches(name, None if book is None else book.grid)
+        return (book or Codebook.learn(found, max_words)).corpus(found)
+    if codebook is not None:
+        raise InputError(f"data set {name!r} holds text, so it takes no codebook. Leave it out.")
     if name == DOCSTRINGS:
         return docstrings(vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
     known = _SETS[name]
@@ -168,6 +185,31 @@ def load(
         builder = CorpusBuilder(vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
         return _enron(path, builder) if name == "enron" else _newsgroups(path, split, builder)
     return read_table(path, **dict(known.columns), vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
+
+
+def patches(name: str, grid: Grid | None = None) -> Patches:
+    """The descriptors of a set of pictures: ``scenes``. Its own split is ignored: it has 100 *training* pictures of
+    each scene, where the papers test on 100 or on the rest.
+
+    18 pairs of its pictures are identical, one of them under two scenes: ``groups`` tells which.
+    """
+    if name not in PICTURES:
+        raise InputError(f"data set {shown(name)} holds no pictures; {', '.join(PICTURES)} does.")
+    index, packed = _local(_SETS[name]) or _not_here(name, _SETS[name])
+    scenes = {file: scene for _, (file, scene) in rows(index, ["file", "category"])}
+    with tarfile.open(packed) as archive:
+        parts = ((part.name, archive.extractfile(part)) for part in archive if part.name in scenes)
+        found = {file: part.read() for file, part in parts if part is not None}
+    missing = next((file for file in scenes if file not in found), None)
+    if missing is not None:
+        raise InputError(f"{shown(packed)} lacks {missing}, which {shown(index)} lists. Get both files again.")
+    return described(
+        [
+            Picture(file, scene, len(found[file]), partial(found.__getitem__, file))
+            for file, scene in sorted(scenes.items(), key=lambda entry: entry[::-1])
+        ],
+        grid,
+    )
 
 
 def _newsgroups(path: Path, split: str | None, builder: CorpusBuilder) -> Corpus:

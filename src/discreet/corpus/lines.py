@@ -33,9 +33,11 @@ STDIN = Path("-")
 """Standard input, which is read once, from its start to its end."""
 
 
-Watcher: TypeAlias = Callable[[int, int | None], object]
-"""Called with the number of bytes read so far and the size of the file (None for standard input, whose size is
-unknown)."""
+Watcher: TypeAlias = Callable[[int, int | None, str], object]
+"""Called with the number of bytes read so far, the size of the file (None for standard input, whose size is unknown),
+and what is done. If that is not `READING`, the numbers are steps."""
+
+READING = "reading"
 
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
@@ -50,10 +52,10 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(before)
 
 
-def report_read(done: int, total: int | None) -> None:
+def report_read(done: int, total: int | None, what: str = READING) -> None:
     watcher = _watcher.get()
     if watcher is not None:
-        watcher(done, total)
+        watcher(done, total, what)
 
 
 def shown(value: Any, width: int = 60) -> str:

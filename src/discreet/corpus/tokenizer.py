@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet._errors import InputError
+from discreet.corpus.lemmas import lemmatizer
 from discreet.corpus.lines import first_line, shown
 
 DEFAULT_PATTERN = r"\b[a-z]{3,}\b"
@@ -45,6 +46,9 @@ class Tokenizer:
     """
     function: Callable[[str], Iterable[str]] | None = None
     """Used instead of the pattern: a function from one text to its words. It is never saved with a model."""
+    lemmas: str | None = None
+    """A language such as ``"en"``: each word becomes its lemma, "studies" becomes "study" (the package simplemma, see
+    ``lemmas.py``). Stop words are then left out in all of their forms. A model keeps the language."""
 
     @classmethod
     def of(cls, given: Tokenizer | Callable[[str], Iterable[str]] | None) -> Tokenizer:
@@ -77,6 +81,8 @@ class Tokenizer:
                 f"the token pattern {shown(self.pattern)} also matches empty text. Require at least one character, for "
                 f"instance with + instead of *. The default is {DEFAULT_PATTERN!r}."
             )
+        if not isinstance(self.lemmas, str | None):
+            raise InputError(f"lemmas must be the code of a language, such as 'en'; found {shown(self.lemmas)}.")
         if isinstance(self.stop_words, str):
             if self.stop_words != "english":
                 raise InputError(
@@ -93,19 +99,38 @@ class Tokenizer:
 
     def to_json(self) -> dict[str, Any]:
         """What a model keeps, as in `without_stop_words`."""
-        return {"pattern": self.pattern, "lowercase": self.lowercase}
+        said: dict[str, Any] = {"pattern": self.pattern, "lowercase": self.lowercase}
+        return said if self.lemmas is None else {**said, "lemmas": self.lemmas}
 
     @classmethod
     def from_json(cls, value: Any) -> Tokenizer:
         """The inverse of `to_json`, checked."""
         known = {"pattern": str, "lowercase": bool}
-        if not isinstance(value, dict) or {name: type(found) for name, found in value.items()} != known:
-            raise InputError(f"the tokenizer must be a pattern, and whether text is lower-cased; found {value!r}.")
+        types = {name: type(found) for name, found in value.items()} if isinstance(value, dict) else {}
+        if types not in (known, {**known, "lemmas": str}):
+            raise InputError(
+                "the tokenizer must be a pattern, whether text is lower-cased, and perhaps the language of its lemmas; "
+                f"found {value!r}."
+            )
         return cls(**value, stop_words=None)
 
     @property
     def words_of(self) -> Callable[[str], list[str]]:
         """The function from text to all of its words, stop words included."""
+        words = self._forms_of
+        if self.lemmas is None:
+            return words
+        lemma = lemmatizer(self.lemmas, lowercase=self.lowercase)
+        return lambda text: list(map(lemma, words(text)))
+
+    def finds(self, word: str) -> bool:
+        """Whether text can hold the word, as far as the pattern decides it. (A word that is the lemma of others may
+        have another lemma itself: "embedding" is that of "embeddings", and its own is "embed".)"""
+        return word in self._forms_of(word)
+
+    @property
+    def _forms_of(self) -> Callable[[str], list[str]]:
+        """The function from text to its words as they stand there."""
         if self.function is not None:
             return partial(_checked_words, self.function)
         find = re.compile(self.pattern).findall
@@ -113,9 +138,11 @@ class Tokenizer:
 
     @property
     def stop_set(self) -> frozenset[str]:
-        if isinstance(self.stop_words, str):
-            return english_stop_words()
-        return self.stop_words or frozenset()
+        """Words to leave out; of lemmas also those of which the list has another form ("make", where it has "made")."""
+        stop = english_stop_words() if isinstance(self.stop_words, str) else self.stop_words or frozenset()
+        if self.lemmas is None:
+            return stop
+        return stop | set(map(lemmatizer(self.lemmas, lowercase=self.lowercase), stop))
 
     def __call__(self, text: str) -> list[str]:
         stop = self.stop_set

@@ -1,7 +1,7 @@
 """How good topics are: held-out perplexity, coherence, diversity, and which topic is which."""
 
 from discreet.evaluation._top_words import top_words
-from discreet.evaluation.coherence import Coherence, coherence
+from discreet.evaluation.coherence import Coherence, coherence, mixed_coherence
 from discreet.evaluation.coverage import coverage
 from discreet.evaluation.diversity import diversity
 from discreet.evaluation.matching import Matching, match_topics
@@ -24,6 +24,7 @@ __all__ = [
     "diversity",
     "fold_in_perplexity",
     "match_topics",
+    "mixed_coherence",
     "top_words",
     "unigram_perplexity",
 ]

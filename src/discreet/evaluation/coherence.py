@@ -77,6 +77,45 @@ def coherence(
     ``window`` overrides the width of the sliding window (``u_mass`` has none). gensim uses 20 words if a list has them;
     the default here is 10, as in the paper.
     """
+    _check(corpus, measure, top_n, window, repeats)
+    return _judged(_word_lists(topics, corpus, top_n), corpus, measure, window, repeats)
+
+
+def mixed_coherence(
+    topics: Any,
+    collection_topics: Any,
+    corpus: Corpus,
+    measure: Measure = "c_v",
+    *,
+    top_n: int = 10,
+    window: int | None = None,
+    repeats: Literal["gensim", "exact"] = "gensim",
+) -> Coherence:
+    """Mixed topic coherence of a cross-collection model, measured on ``corpus``; other arguments as in `coherence`.
+
+    Luo et al. 2023, section 4.2.3, after Risch and Krestel (JCDL 2018): a topic stands for the union of its common
+    words and of the words of every collection, and the coherence of that union is its own. It is high only if the
+    collections speak of one thing under one topic. ``topics`` are topic × word and ``collection_topics`` collection ×
+    topic × word; the union holds the ``top_n`` best words of each, every word once.
+
+    Differences: the reference is ``corpus``, and the paper's (Palmetto's) is external; the paper does not say how many
+    words it takes, and 10 is what its Tables 7 and 8 print. With ``u_mass``, whose pairs depend on the order, common
+    words come first and then those of each collection in turn.
+    """
+    _check(corpus, measure, top_n, window, repeats)
+    common = _word_lists(topics, corpus, top_n)
+    own = np.asarray(collection_topics)
+    if own.ndim != 3 or own.shape[1:] != np.shape(topics):
+        raise InputError(
+            f"collection_topics must be collection × topic × word, with the topics and words of topics "
+            f"{np.shape(topics)}; found shape {own.shape}."
+        )
+    lists = [common, *(_word_lists(one, corpus, top_n) for one in own)]
+    unions = [np.array(list(dict.fromkeys(np.concatenate(words).tolist()))) for words in zip(*lists, strict=True)]
+    return _judged(unions, corpus, measure, window, repeats)
+
+
+def _check(corpus: Corpus, measure: str, top_n: int, window: int | None, repeats: str) -> None:
     if measure not in WINDOWS:
         raise InputError(f"measure must be one of {', '.join(WINDOWS)}; found {measure!r}.")
     if repeats not in ("gensim", "exact"):
@@ -89,7 +128,12 @@ def coherence(
         raise InputError(f"top_n must be at least 2, because coherence compares pairs; found {top_n}.")
     if corpus.n_documents == 0:
         raise InputError("the reference corpus has no documents. Coherence needs text to look words up in.")
-    chosen = _word_lists(topics, corpus, top_n)
+
+
+def _judged(
+    chosen: Sequence[IntArray], corpus: Corpus, measure: Measure, window: int | None, repeats: str
+) -> Coherence:
+    """Of the words of each topic, as indices, best first."""
     width = window or WINDOWS[measure] or max(1, int(corpus.lengths.max()))
     confirm = _CONFIRMATIONS[measure]
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet._errors import InputError, counted
 from discreet._types import FloatArray
 from discreet.corpus.builder import holds_texts, texts_for_model
+from discreet.corpus.codebook import Codebook, check_codebook
 from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
@@ -53,6 +54,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
     _tokenizer: Tokenizer | None = None
+    _codebook: Codebook | None = None
     _spent: tuple[Entry, ...]
     """The charges in the guarantee of a private fit; its ledger may hold other fits too."""
 
@@ -83,7 +85,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _forget(self) -> None:
         """Delete what an earlier fit has set: a fit that is refused or interrupted must not show that fit's
         guarantee."""
-        ours = ("_vocabulary", "_tokenizer", "_spent")
+        ours = ("_vocabulary", "_tokenizer", "_codebook", "_spent")
         for name in [name for name in vars(self) if name.endswith("_") or name in ours]:
             del self.__dict__[name]
 
@@ -107,9 +109,12 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away
-            elif self._vocabulary is not None and X.vocabulary != self._vocabulary:
+                self._codebook = X.codebook
+                return X
+            check_codebook(X.codebook, self._codebook)
+            if self._vocabulary is not None and X.vocabulary != self._vocabulary:
                 return X.restrict(self._vocabulary)
-            elif X.n_words != self.n_features_in_:
+            if X.n_words != self.n_features_in_:
                 raise InputError(
                     f"the corpus has {X.n_words:,} words but the model {self.n_features_in_:,}. "
                     "Use Corpus.restrict with the vocabulary of the training documents."
@@ -197,6 +202,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             parameters=self._planned_parameters(),
             guarantee=self.guarantee_,
             tokenizer=None if self._tokenizer is None or self._tokenizer.function else self._tokenizer,
+            codebook=self._codebook,
             **self._accounts(),
         )
 

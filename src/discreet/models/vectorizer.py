@@ -45,21 +45,38 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     trained on the counts. Only units of the data that were fitted are protected, and only in the list of words: the
     counts themselves are as private as the texts. The mechanism and its proof: ``mechanisms/vocabulary.py``.
 
-    Parameters ---------- epsilon, delta : float The budget of the selection. max_words_per_unit : int At most this many
-    different words of each unit count (Δ₀), chosen at random by bits of its own. The counts are not cut. rerouting :
-    bool Select in ten rounds, in each of which a unit spends its weight on words that were not found yet; or by the
-    weighted Gaussian of one round, which finds fewer words. max_words : int, optional Keep at most this many of the
-    words that were found: the best, by their released weights. It costs nothing. n_units : int, optional The number of
-    units, if it is public. A selection that cannot find a word with so few units is then refused before it is charged.
-    share : float Spend only this share of the budget (as precision), and leave the rest to the model that is trained
-    afterwards. token_pattern, lowercase, stop_words : As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
-    tokenizer : Tokenizer or function, optional Instead of these three. A function takes one text and gives its words;
-    it must be public, like the pattern, and use only that text. output : "matrix" or "corpus" What ``transform`` gives:
-    a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives one). Both carry the cost of
-    their words to a private model, and so does a selection of their rows; a corpus also keeps the order of words, and
-    keeps the cost if it is restricted to some of them. ledger : Ledger, optional Charged before the first noise is
-    drawn. By default a new one for this fit. random_state : For tests. A seeded run promises nothing. progress : bool
-    Whether to show a bar on standard error.
+    Parameters
+    ----------
+    epsilon, delta : float
+        The budget of the selection.
+    max_words_per_unit : int
+        At most this many different words of each unit count (Δ₀), chosen at random by bits of its own. The counts are
+        not cut.
+    rerouting : bool
+        Select in ten rounds, in each of which a unit spends its weight on words that were not found yet; or by the
+        weighted Gaussian of one round, which finds fewer words.
+    max_words : int, optional
+        Keep at most this many of the words that were found: the best, by their released weights. It costs nothing.
+    n_units : int, optional
+        The number of units, if it is public. A selection that cannot find a word with so few units is then refused
+        before it is charged.
+    share : float
+        Spend only this share of the budget (as precision), and leave the rest to the model that is trained afterwards.
+    token_pattern, lowercase, stop_words, lemmas :
+        As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
+    tokenizer : Tokenizer or function, optional
+        Instead of these four. A function takes one text and gives its words; it must be public, like the pattern, and
+        use only that text.
+    output : "matrix" or "corpus"
+        What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives
+        one). Both carry the cost of their words to a private model, and so does a selection of their rows; a corpus
+        also keeps the order of words, and keeps the cost if it is restricted to some of them.
+    ledger : Ledger, optional
+        Charged before the first noise is drawn. By default a new one for this fit.
+    random_state :
+        For tests. A seeded run promises nothing.
+    progress : bool
+        Whether to show a bar on standard error.
 
     Attributes
     ----------
@@ -83,6 +100,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     token_pattern: str = DEFAULT_PATTERN
     lowercase: bool = True
     stop_words: Annotated[Any, StrOptions({"english"}), "array-like", set, frozenset, None] = "english"
+    lemmas: str | None = None
     tokenizer: Annotated[Any, Tokenizer, callable, None] = None
     output: Literal["matrix", "corpus"] = "matrix"
     ledger: Ledger | None = None
@@ -175,7 +193,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             return Tokenizer.of(self.tokenizer)
         stop: Any = self.stop_words
         stop = stop if isinstance(stop, str | None) else frozenset(stop)
-        return Tokenizer(self.token_pattern, self.lowercase, stop)
+        return Tokenizer(self.token_pattern, self.lowercase, stop, lemmas=self.lemmas)
 
     def _read_all(self, X: Any) -> Corpus:
         """Every word, in alphabetical order. Which words a document has depends on this document only."""

@@ -6,6 +6,7 @@
     standard_errors.npy   topic × word, float64 (only if the noise of each cell is known)
     collection_topics.npy collection × topic × word, float64 (only for cross-collection models)
     switch.npy            topic × collection, float64 (only for cross-collection models)
+    codebook.npy          visual word × 128, float64 (only for models of pictures)
     vocabulary.txt        UTF-8, one word per line; backslash, line feed and carriage return are \\\\, \\n, \\r
     release.json          format, version, everything else, and the SHA-256 of every file (its own without these sums)
 
@@ -35,13 +36,13 @@ from discreet._types import FloatArray
 
 FORMAT = "discreet release"
 FORMAT_VERSION = 3
-"""2: optional arrays, and how useful the topics are. 3: collections, and alpha_rest. Folders of earlier versions are
-read as before."""
+"""2: optional arrays, and how useful the topics are. 3: collections, alpha_rest, lemmas and codebooks. Folders of
+earlier versions are read as before."""
 ARRAYS = ("topics", "alpha")
-OPTIONAL = ("topic_shares", "standard_errors", "collection_topics", "switch")
+OPTIONAL = ("topic_shares", "standard_errors", "collection_topics", "switch", "codebook")
 ALL_ARRAYS = (*ARRAYS, *OPTIONAL)
 ABOUT = ("method", "beta", "parameters", "guarantee", "ledger", "history", "versions")
-LATER = ("tokenizer", "usefulness", "collections", "alpha_rest")
+LATER = ("tokenizer", "usefulness", "collections", "alpha_rest", "grid")
 """Fields that folders of earlier versions do not have."""
 HASHED = (*(f"{name}.npy" for name in ARRAYS), "vocabulary.txt")
 FILES = (*HASHED, "release.json")
@@ -52,7 +53,7 @@ KNOWN = (*FILES, *(f"{name}.npy" for name in OPTIONAL))
 def versions() -> dict[str, str]:
     """What is installed here, read without importing it."""
     found = {"python": platform.python_version()}
-    for package in ("discreet", "numba", "numpy", "scikit-learn", "scipy"):
+    for package in ("discreet", "numba", "numpy", "scikit-learn", "scipy", "simplemma"):
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found

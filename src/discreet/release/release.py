@@ -8,9 +8,7 @@ disk it is a folder that any tool can read (see ``folder.py``).
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -19,12 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from discreet._errors import InputError, WouldLeak, counted
-from discreet._types import AnyArray, FloatArray
+from discreet._types import FloatArray
 from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
+from discreet.corpus.codebook import Codebook, Grid, check_codebook
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.privacy import Basis, Guarantee
 from discreet.release import folder as release_folder
+from discreet.release.checks import check_lists, check_topics, check_words, floats, json_values, not_negative, positive
 from discreet.release.collections import MixedTopics
 from discreet.release.usefulness import Usefulness
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""
-
-ROW_SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,18 +77,20 @@ class Release:
     alpha_rest: float | None = None
     """Where a document's topics have a Beta-Liouville prior: its weight of all topics but the last together. None: the
     prior is Dirichlet(alpha)."""
+    codebook: Codebook | None = None
+    """How the training pictures became visual words, so that others can too; None of text."""
 
     def __post_init__(self) -> None:
-        topics, alpha = _floats(self.topics, 2, "topics"), _floats(self.alpha, 1, "alpha")
+        topics, alpha = floats(self.topics, 2, "topics"), floats(self.alpha, 1, "alpha")
         vocabulary = (self.vocabulary,) if isinstance(self.vocabulary, str) else tuple(self.vocabulary)
-        _check_words(vocabulary, topics.shape[1])
-        _check_topics(topics)
+        check_words(vocabulary, topics.shape[1])
+        check_topics(topics)
         if alpha.shape != (len(topics),) or not (alpha > 0).all():
             raise InputError(
                 f"alpha must hold one positive number for each of {len(topics)} topics; "
                 f"found shape {alpha.shape}, smallest {alpha.min(initial=np.inf):.3g}."
             )
-        beta = _positive(self.beta, "beta")
+        beta = positive(self.beta, "beta")
         if not isinstance(self.method, str) or not self.method:
             raise InputError(f"method must be a name such as 'lda'; found {self.method!r}.")
         if not isinstance(self.guarantee, Guarantee):
@@ -104,13 +104,15 @@ class Release:
             )
         settled: dict[str, Any] = {"topics": topics, "vocabulary": vocabulary, "alpha": alpha, "beta": beta}
         if self.alpha_rest is not None:
-            settled["alpha_rest"] = _positive(self.alpha_rest, "alpha_rest")
+            settled["alpha_rest"] = positive(self.alpha_rest, "alpha_rest")
             if len(alpha) < 2:
                 raise InputError("alpha_rest needs two topics or more; found one. Leave it out.")
         for name, shape in (("topic_shares", alpha.shape), ("standard_errors", topics.shape)):
             if getattr(self, name) is not None:
-                settled[name] = _not_negative(getattr(self, name), shape, name)
+                settled[name] = not_negative(getattr(self, name), shape, name)
         settled |= self._checked_collections(topics)
+        if not isinstance(self.codebook, Codebook | None):
+            raise InputError(f"codebook must be a Codebook; found {type(self.codebook).__name__}.")
         if not isinstance(self.usefulness, Usefulness | None):
             raise InputError(f"usefulness must be a Usefulness; found {type(self.usefulness).__name__}.")
         if self.tokenizer is not None:
@@ -120,8 +122,8 @@ class Release:
                 raise InputError("a tokenizer that is a function cannot be saved with a model. Leave tokenizer out.")
             settled["tokenizer"] = self.tokenizer.without_stop_words()
         for name, kind in (("parameters", dict), ("ledger", list), ("history", dict), ("versions", dict)):
-            settled[name] = _plain(getattr(self, name), kind, name)
-        _check_lists(settled["history"], settled["versions"], settled["ledger"])
+            settled[name] = json_values(getattr(self, name), kind, name)
+        check_lists(settled["history"], settled["versions"], settled["ledger"])
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
@@ -142,9 +144,9 @@ class Release:
             )
         if len(set(labels)) != len(labels):
             raise InputError(f"each collection needs a label of its own; found {labels!r}.")
-        own = _not_negative(self.collection_topics, (len(labels), *topics.shape), "collection_topics")
-        _check_topics(own.reshape(-1, topics.shape[1]))
-        switch = _not_negative(self.switch, (len(topics), len(labels)), "switch")
+        own = not_negative(self.collection_topics, (len(labels), *topics.shape), "collection_topics")
+        check_topics(own.reshape(-1, topics.shape[1]))
+        switch = not_negative(self.switch, (len(topics), len(labels)), "switch")
         if switch.max() > 1:
             raise InputError(f"switch must hold probabilities; found {switch.max():.3g}.")
         return {"collections": tuple(labels), "collection_topics": own, "switch": switch}
@@ -258,6 +260,7 @@ class Release:
 
     def _read(self, X: Any, tokenizer: AnyTokenizer) -> Corpus:
         if isinstance(X, Corpus):
+            check_codebook(X.codebook, self.codebook)
             return X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)
         if holds_texts(X):
             return texts_for_model(X, self.vocabulary, self.tokenizer if tokenizer is None else tokenizer)
@@ -273,9 +276,12 @@ class Release:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write a new folder, completely or not at all. Replaces an existing release only with ``overwrite=True``."""
+        tables = {name: getattr(self, name) for name in release_folder.ALL_ARRAYS}
+        if self.codebook is not None:
+            tables["codebook"] = self.codebook.centres
         return release_folder.write(
             path,
-            {name: array for name in release_folder.ALL_ARRAYS if (array := getattr(self, name)) is not None},
+            {name: array for name, array in tables.items() if array is not None},
             self.vocabulary,
             {
                 "method": self.method,
@@ -289,6 +295,7 @@ class Release:
                 "usefulness": self.usefulness and self.usefulness.to_json(),
                 "collections": self.collections and list(self.collections),
                 "alpha_rest": self.alpha_rest,
+                "grid": self.codebook and self.codebook.grid._asdict(),
             },
             overwrite=overwrite,
         )
@@ -306,87 +313,7 @@ class Release:
                 about["tokenizer"] = Tokenizer.from_json(about["tokenizer"])
             if about["usefulness"] is not None:
                 about["usefulness"] = Usefulness.from_json(about["usefulness"])
+            grid, centres = about.pop("grid"), arrays.pop("codebook", None)
+            if centres is not None or grid is not None:
+                about["codebook"] = Codebook(np.asarray(centres), Grid.from_json(grid))
             return cls(vocabulary=vocabulary, **{**about, **arrays})
-
-
-def _floats(values: Any, dimensions: int, name: str) -> FloatArray:
-    """A private, read-only float64 copy."""
-    try:
-        array: FloatArray = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers; found {type(values).__name__}.") from None
-    if array.ndim != dimensions or not array.size:
-        raise InputError(f"{name} must have {dimensions} dimensions and not be empty; found shape {array.shape}.")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite; found {_first(array, ~np.isfinite(array))}.")
-    array.setflags(write=False)
-    return array
-
-
-def _positive(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < np.inf:
-        raise InputError(f"{name} must be a positive number; found {value!r}.")
-    return float(value)
-
-
-def _not_negative(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
-    array = _floats(values, len(shape), name)
-    if array.shape != shape or (array < 0).any():
-        raise InputError(f"{name} must be of shape {shape} and not negative; found {array.shape}, {array.min():.3g}.")
-    return array
-
-
-def _check_topics(topics: FloatArray) -> None:
-    if (topics < 0).any():
-        raise InputError(f"topics must not be negative; found {_first(topics, topics < 0)}.")
-    sums = topics.sum(axis=1)
-    worst = int(np.abs(sums - 1).argmax())
-    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
-        raise InputError(f"each topic must sum to 1; topic {worst} sums to {sums[worst]:.9g}.")
-
-
-def _check_words(vocabulary: Sequence[str], n_columns: int) -> None:
-    if len(vocabulary) != n_columns:
-        raise InputError(f"the vocabulary has {len(vocabulary):,} words but the topics {n_columns:,} columns.")
-    seen: set[str] = set()
-    for word in vocabulary:
-        if not isinstance(word, str):
-            raise InputError(f"the vocabulary must hold words; found {word!r}.")
-        if word in seen:
-            raise InputError(f"the vocabulary holds {word!r} more than once. Each word needs its own column.")
-        seen.add(word)
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"the word {word!r} cannot be written as UTF-8. Leave it out of the vocabulary.") from None
-
-
-def _check_lists(history: dict[str, Any], versions: dict[str, Any], ledger: list[Any]) -> None:
-    for name, values in history.items():
-        if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
-            raise InputError(f"history[{name!r}] must be a list of numbers.")
-    if not all(isinstance(text, str) for text in versions.values()):
-        raise InputError(f"versions must be texts; found {versions}.")
-    if not all(isinstance(entry, dict) for entry in ledger):
-        raise InputError("each entry of the ledger must be a dictionary.")
-
-
-def _plain(value: Any, kind: type, name: str) -> Any:
-    """A deep copy made of JSON values only, so that what is kept is what can be saved."""
-    if not isinstance(value, kind if kind is list else Mapping):
-        raise InputError(f"{name} must be a {kind.__name__}; found {type(value).__name__}.")
-
-    def unwrap(other: object) -> Any:
-        if isinstance(other, np.generic | np.ndarray):
-            return other.tolist()
-        raise TypeError(f"{type(other).__name__} is not a JSON value")
-
-    try:
-        return json.loads(json.dumps(value, default=unwrap, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{name} must hold JSON values only: {error}.") from None
-
-
-def _first(array: AnyArray, where: AnyArray) -> str:
-    place = tuple(int(i) for i in np.argwhere(where)[0])
-    return f"{array[place]} at {place}"

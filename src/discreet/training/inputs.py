@@ -55,6 +55,11 @@ def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
     ``groups`` are those of the fit; by default the corpus's own.
     """
     vocabulary = corpus.vocabulary
+    if corpus.codebook is not None and not corpus.codebook.public:
+        raise WouldLeak(
+            "the visual words were learnt from the private pictures: the centre of a rare word is a mean of a few "
+            "patches. Instead, learn the codebook from public pictures (codebook=)."
+        )
     if vocabulary.origin == "text":  # [public]
         instead = "read the text with a public word list (vocabulary=), or select words privately (PrivateVectorizer)"
         if vocabulary.complete:

@@ -11,6 +11,7 @@ from discreet._errors import DataNotFound, InputError
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import STDIN, PathLike, close_match, existing, head, inner_suffix, shown
 from discreet.corpus.readers.folders import read_folder, read_lines
+from discreet.corpus.readers.images import holds_pictures, read_images
 from discreet.corpus.readers.matrices import MATRICES, keep_words, read_matrix
 from discreet.corpus.readers.tables import SUFFIXES, read_table
 from discreet.corpus.readers.uci import read_uci
@@ -29,6 +30,7 @@ def read(path: PathLike, **options: Any) -> Corpus:
     ``.jsonl``, ``.csv``, ``.tsv``, …         ``read_table``
     ``.npz``, ``.npy``, ``.mtx``              ``read_matrix``
     any other ``.txt`` (.gz, .bz2)            ``read_lines``
+    a folder of more pictures than ``.txt``   ``read_images``
     any other folder                          ``read_folder``
     ``"-"``, standard input                   ``read_table`` if it is JSON or columns are named, else ``read_lines``
     ========================================  =====================================================================
@@ -52,7 +54,9 @@ def read(path: PathLike, **options: Any) -> Corpus:
         if len(docwords) > 1:
             found = ", ".join(p.name for p in docwords[:5])
             raise InputError(f"{shown(source)} holds {len(docwords)} bags of words: {found}. Give one of these files.")
-        return _counted(read_uci, docwords[0], options) if docwords else _called(read_folder, source, options)
+        if docwords:
+            return _counted(read_uci, docwords[0], options)
+        return _called(read_images if holds_pictures(source) else read_folder, source, options)
     suffix = inner_suffix(source)
     if source == STDIN:
         as_table = head(source).startswith(("{", "[")) or any(column in options for column in COLUMNS)

@@ -32,6 +32,9 @@ EM_STEPS = 5
 """How often words are divided anew between common and collection topics, after each release. They cost nothing, and
 there are few sweeps: with one step, the switch had not settled when the sweeps ended."""
 
+TINY = 1e-200
+"""Finished weights below this are as good as zero."""
+
 PUBLIC_CODE_CLIP = 40.0
 
 MISSING = (
@@ -249,6 +252,7 @@ class CrossTraining(Training):
 
     def _weights(self, noisy: IntArray, number: int) -> Weights:
         mixed = self._divide(noisy, balanced=number <= self.plan.n_sweeps // 2).mixed()[0]
+        mixed = np.clip(np.nan_to_num(mixed), TINY, 1.0)  # [any-table] whatever rounding has done to extreme priors
         units = _tops(mixed, 1.0 + self.clip) / (1.0 + self.clip)  # [units] s, of what was released
         weights = np.clip(mixed / units[:, None], 1.0, 1.0 + self.clip)  # [finished] the last step that reads the word
         totals = weights.sum(axis=1)
