@@ -102,7 +102,7 @@ def fit_text(
 
         X, tokenizer = all_words(X, Tokenizer.of(tokenizer)), None
     corpus = _read(model, X, groups, vocabulary, tokenizer, None if selecting else max_words)
-    if "collections" in signature(model.fit).parameters:  # a label that is missing must not be found after words were charged
+    if "collections" in signature(model.fit).parameters:  # missing labels are found before words are charged
         corpus = replace(corpus, collections=collection_labels(corpus, collections))
     elif collections is not None:
         raise InputError(f"{type(model).__name__} does not compare collections. Leave collections= out.")
