@@ -78,6 +78,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _check_together(self) -> None:
         """Parameters that do not go together. ``fit`` calls it, and ``fit_text`` before words are charged."""
 
+    def _check_documents(self, corpus: Corpus) -> None:
+        """Refuse documents that ``fit`` would refuse whatever their words. ``fit_text`` calls it before words are
+        charged."""
+
     def _forget(self) -> None:
         """Delete what an earlier fit has set: a fit that is refused or interrupted must not show that fit's
         guarantee."""
