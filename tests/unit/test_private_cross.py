@@ -145,6 +145,8 @@ def test_the_guarantee_names_its_conditions(corpus):
     assert "the list of collections is public (it was read from the documents)" in guarantee.reasons
     given = tiny(collection_names=["west", "east"]).fit(corpus)
     assert "the list of collections is public" in given.guarantee_.reasons
+    sizes = tiny(collection_names={"west": 10**6, "east": 10**6}).fit(corpus)
+    assert "the list of collections and their numbers of units are public" in sizes.guarantee_.reasons
     users = tiny().fit(corpus, groups=np.arange(60) // 4)
     assert users.guarantee_.unit == Unit.USER
     assert tiny(random_state=1).fit(corpus).guarantee_.basis is Basis.NONE
@@ -170,7 +172,9 @@ def test_everything_is_charged_before_noise_is_drawn(corpus):
         (["east", "east"], "name each collection once"),
         ([1.5, 2.5], "name each collection once"),
         ({"east": -1, "west": 3}, "whole and not negative"),
-        (["east"], "'west', which collection_names does not name"),
+        (["east"], "^a document is of a collection that collection_names does not name"),
+        (["1", 1], "name each collection once"),
+        (np.array(["east", "east"]), "name each collection once"),
     ],
 )
 def test_names_are_checked_before_anything_is_charged(corpus, names, match):
