@@ -109,7 +109,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away
-                self._codebook = X.codebook
+                if X.codebook is not None:
+                    self._codebook = X.codebook
                 return X
             check_codebook(X.codebook, self._codebook)
             if self._vocabulary is not None and X.vocabulary != self._vocabulary:
