@@ -383,7 +383,7 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
     fit = ("fit", "texts.jsonl", "--text", "body", "-k", 2, "--method", "cross-lda", "--sweeps", 20, "-o", "new")
     ran = run(*fit)
     assert (ran.code, ran.out) == (2, "")
-    assert "the collection of each document is not known. Pass --collection" in ran.err
+    assert "cross-lda needs --collection COLUMN, the column that names" in ran.err
     ran = run(*fit, "--collection", "who")
     assert ran.code == 0, ran.err
     assert "does not use" not in ran.err
@@ -413,7 +413,7 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
         ran = run(command, "model", "texts.jsonl", "--text", "body", "--collection", "who", *written)
         assert (ran.code, "model has no collections. Leave --collection out." in ran.err) == (2, True)
         ran = run(command, "new", "texts.jsonl", "--text", "body", *written)
-        assert (ran.code, "Pass --collection" in ran.err) == (2, True)
+        assert (ran.code, "new needs --collection COLUMN" in ran.err) == (2, True)
     found = json.loads(run("topics", "new", "-n", 3, "--json").out)["collections"]
     assert [one["collection"] for one in found] == list(release.collections)
     assert found[1]["topics"] == release.collection_top_words(3)["user1"]
@@ -452,6 +452,41 @@ def test_collections_are_predicted(here: Path, run: Run) -> None:
     assert [one["document"] for one in found] == list(range(40))
     assert all(sum(one["chances"].values()) == pytest.approx(1) for one in found)
     assert [str(one["collection"]) for one in found] == [max(one["chances"], key=one["chances"].get) for one in found]
+
+
+def test_labels_that_are_numbers_in_json_and_text_in_csv(here: Path, run: Run) -> None:
+    years = [2000 + i % 2 for i in range(40)]
+    rows = [f"{'rain wind storm' if year == 2000 else 'piano violin music'}" for year in years]
+    lines = (json.dumps({"text": text, "year": year}) for text, year in zip(rows, years, strict=True))
+    (here / "years.jsonl").write_text("\n".join(lines))
+    (here / "years.csv").write_text("text,year\n" + "".join(f"{t},{y}\n" for t, y in zip(rows, years, strict=True)))
+    for name, other in (("years.jsonl", "years.csv"), ("years.csv", "years.jsonl")):
+        fit = ("--method", "cross-lda", "--collection", "year", "-k", 2, "--sweeps", 5, "-q", "-o", f"model-{name}")
+        assert run("fit", name, *fit).code == 0
+        same, found = (run("transform", f"model-{name}", f, "--collection", "year", "-o", "-") for f in (name, other))
+        assert (found.code, found.out) == (0, same.out), found.err
+        assert run("evaluate", f"model-{name}", other, "--collection", "year").code == 0
+
+
+def test_prediction_tells_of_documents_without_a_known_word(here: Path, run: Run) -> None:
+    fit = ("--method", "cross-lda", "--collection", "kind", "-k", 1, "--sweeps", 5, "-q", "-o", "new")
+    assert run("fit", "texts.jsonl", "--text", "body", *fit).code == 0
+    assert "guess" not in run("predict", "new", "texts.jsonl", "--text", "body").err
+    (here / "unknown.txt").write_text("rain and wind\nxylophone quartz\n")
+    ran = run("predict", "new", "unknown.txt")
+    assert ran.code == 0, ran.err
+    assert "no word of the model is in 1 of 2 documents, so that the collection shown for them is a guess" in ran.err
+
+
+def test_one_collection_gets_a_warning(here: Path, run: Run) -> None:
+    rows = ({"text": f"rain wind storm {'piano violin' * (i % 2)}", "all": "all", "id": f"x{i}"} for i in range(40))
+    (here / "one.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    fit = ("fit", "one.jsonl", "--method", "cross-lda", "-k", 2, "--sweeps", 2, "-q")
+    ran = run(*fit, "--collection", "all", "-o", "new")
+    assert (ran.code, ran.err.count("\n")) == (0, 1)
+    assert ran.err.startswith("warning: found only one collection, 'all': nothing is compared; check that --collection")
+    ran = run(*fit, "--collection", "id", "-o", "newer")
+    assert ran.err.startswith("warning: there are 40 collections of 40 documents, too many to compare; check that --co")
 
 
 @pytest.mark.parametrize("group", [(), ("--group", "who")])
@@ -581,9 +616,11 @@ def test_what_a_model_warns_of_is_one_line(here: Path, run: Run) -> None:
 
 def test_columns_that_a_method_does_not_use_are_told(here: Path, run: Run) -> None:
     (here / "labelled.jsonl").write_text('{"body": "rain and wind", "who": "ann", "kind": "a"}\n' * 20)
-    fit = ("fit", "labelled.jsonl", "--text", "body", "--group", "who", "--label", "kind", "-k", 2, "--sweeps", 1)
+    columns = ("--text", "body", "--group", "who", "--label", "kind", "--collection", "kind")
+    fit = ("fit", "labelled.jsonl", *columns, "-k", 2, "--sweeps", 1)
     ran = run(*fit, "-o", "labelled")
     assert ran.code == 0
+    assert "lda does not use --collection" in ran.err
     assert "lda does not use --group" in ran.err
     assert "lda does not use --label" in ran.err
     assert "no use" not in run(*fit, "-q", "-o", "quiet").err
@@ -1019,6 +1056,32 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "no input": (nothing, FIT, "no documents were given"),
     "two inputs": (nothing, (*FIT, "texts.jsonl", "--dataset", "kos"), "both FILE"),
     "columns of a data set": (nothing, (*FIT, "dataset:kos", "--text", "a"), "has fixed columns. Leave --text out"),
+    "no collections in lines": (
+        raw("lines.txt", b"rain\nwind\n"),
+        (*FIT, "lines.txt", "--method", "cross-lda"),
+        r"cross-lda needs --collection COLUMN.*; lines.txt has no columns. Give CSV or JSON lines\.",
+    ),
+    "no columns in lines": (
+        raw("lines.txt", b"rain\nwind\n"),
+        (*FIT, "lines.txt", "--method", "cross-lda", "--collection", "who"),
+        "lines.txt has no columns, so --collection 'who' cannot be used. Give CSV or JSON lines",
+    ),
+    "no collections in a data set": (
+        nothing,
+        (*FIT, "dataset:docstrings", "--method", "cross-lda"),
+        "cross-lda compares collections, and the data set 'docstrings' has none. Use neurips-cvpr",
+    ),
+    "epsilon of a model that compares": (
+        nothing,
+        (*FIT, "texts.jsonl", "--method", "cross-lda", "--epsilon", "1"),
+        "cross-lda takes no epsilon .*Use --method private-cross for a private model .or hybrid-cross",
+    ),
+    "laplace-cross without its form": (
+        nothing,
+        (*FIT, "texts.jsonl", "--method", "laplace-cross", "--epsilon", "1"),
+        "Add --as-published to reproduce the papers. Use --method private-cross for a private model",
+    ),
+    "a model in the way": (nothing, (*FIT[:1], "texts.jsonl", "-o", "model"), r"another place, or pass --overwrite\."),
     "wrong column": (nothing, (*FIT, "texts.jsonl", "--text", "bodi"), "bodi.*Did you mean 'body'"),
     "no text column": (nothing, (*FIT, "texts.jsonl"), "column 'text'"),
     "wrong group column": (nothing, (*FIT, "texts.jsonl", "--text", "body", "--group", "wo"), "Did you mean 'who'"),

@@ -138,7 +138,7 @@ def test_options_of_text_are_refused(pictures: Path, run: Run) -> None:
         ran = run("fit", "train", "-o", "new", *option)
         assert (ran.code, f"these documents are pictures, not text. Leave {option[0]} out." in ran.err) == (2, True)
     ran = run("fit", "train", "-o", "new", "--text", "body")
-    assert (ran.code, "takes no option 'text'" in ran.err) == (2, True)
+    assert (ran.code, "has no columns, so --text" in ran.err) == (2, True)
     (pictures / "texts.jsonl").write_text('{"text": "rain and wind, rain and wind"}\n')
     ran = run("fit", "texts.jsonl", "-o", "new", "--codebook", "train")
     assert (ran.code, "these documents are no pictures" in ran.err) == (2, True)
@@ -155,3 +155,17 @@ def test_a_missing_package_is_one_line(pictures: Path, run: Run, monkeypatch: py
         "discreet: reading pictures needs the package opencv-python-headless, which is not installed. Install it with "
         "pip install 'discreet[images]'.\n",
     )
+
+
+def test_collections_of_pictures_are_sub_folders(pictures: Path, run: Run) -> None:
+    ran = run("fit", "train/across", *CROSS)
+    assert ran.code == 2
+    assert "cross-lda compares collections, and the pictures of train/across are in no sub-folders. Put" in ran.err
+    ran = run("fit", "train", *CROSS, "--collection", "kind")
+    assert ran.code == 2
+    assert "train has no columns, so --collection 'kind' cannot be used. Leave it out: the sub-folders" in ran.err
+    (pictures / "nested").mkdir()
+    (pictures / "train").rename(pictures / "nested" / "train")
+    ran = run("fit", "nested", *CROSS, "-q")
+    assert ran.code == 0, ran.err
+    assert "warning: found only one collection, 'train': nothing is compared; give the folder whose" in ran.err

@@ -116,7 +116,10 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "no such id": (("transform", "model", "texts.jsonl", "--id", "kez", "-o", "x.csv"), "no column 'kez'"),
     "ids of lines": (("transform", "model", "texts.txt", "--id", "key", "-o", "x.csv"), "texts.txt has none"),
     "ids of a set": (("transform", "model", "dataset:kos", "--id", "key", "-o", "x.csv"), "Leave --id out"),
-    "columns of lines": (("fit", "texts.txt", "--group", "who", "-o", "new"), "takes no option 'group'"),
+    "columns of lines": (
+        ("fit", "texts.txt", "--group", "who", "-o", "new"),
+        "texts.txt has no columns, so --group 'who' cannot",
+    ),
     "other columns": (("fit", "texts.csv", "--text", "body", "-o", "new"), "its columns are 'key;who;text'"),
     "nothing in the pipe": (("fit", "-", "-o", "new"), "standard input is empty"),
 }

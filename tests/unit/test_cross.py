@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from discreet import Corpus, CrossLBLA, CrossLDA, InputError, Release, fit_text
+from discreet import Corpus, CrossLBLA, CrossLDA, InputError, Release, ReleaseError, fit_text
 from discreet.evaluation import completion_perplexity, fold_in_perplexity
 from discreet.evaluation.matching import match_topics
 from discreet.models.cross.published import PublishedTraining
@@ -350,13 +350,52 @@ def test_labels_come_with_the_corpus_or_beside_it(different):
         CrossLDA(2, n_sweeps=2), Corpus.from_texts(["rain wind", "wind storm"] * 4, collections=[1, 2] * 4)
     )
     assert chosen.collections_.tolist() == [1, 2]
+    chosen = fit_text(CrossLDA(2, n_sweeps=2), ["rain wind", "wind storm"] * 4, collections=["b", "a"] * 4)
+    assert chosen.collections_.tolist() == ["a", "b"]
+
+
+def test_y_is_taken_for_the_collections(different):
+    """So that tools of scikit-learn can pass them on; labels that come with the corpus, or are named, go first."""
+    model, counts, *_ = different
+    by_y = CrossLDA(**SETTINGS).fit(counts, NAMES)
+    assert_array_equal(by_y.components_, model.components_)
+    assert by_y.score(counts, NAMES) == model.score(counts, collections=NAMES)
+    quick = CrossLDA(2, n_sweeps=3, n_average=1, random_state=1)
+    by_name = quick.fit(counts, collections=NAMES).transform(counts, collections=NAMES)
+    assert_array_equal(quick.fit_transform(counts, NAMES), by_name)
+    other = np.arange(N) % 3
+    assert_array_equal(quick.fit_transform(Corpus.from_counts(counts, collections=NAMES), other), by_name)
+    assert quick.fit(counts, other, collections=NAMES).collections_.tolist() == ["east", "west"]
+    scores = cross_val_score(quick, counts, NAMES, cv=KFold(2), error_score="raise")
+    first, second = slice(None, N // 2), slice(N // 2, None)
+    by_hand = [quick.fit(counts[a], NAMES[a]).score(counts[b], NAMES[b]) for a, b in ((second, first), (first, second))]
+    assert_allclose(scores, by_hand)
+    search = GridSearchCV(quick, {"n_topics": [1, 2]}, cv=2, error_score="raise").fit(counts, NAMES)
+    assert search.score(counts, NAMES) == search.best_estimator_.score(counts, collections=NAMES)
+
+
+def test_numbers_and_their_text_are_one_label(different):
+    _, counts, *_ = different
+    years = np.where(NAMES == "east", 2000, 2001)
+    model = CrossLDA(2, n_sweeps=2, n_average=1, random_state=1).fit(counts, collections=years)
+    mixtures = model.transform(counts, collections=years)
+    assert_array_equal(model.transform(counts, collections=years.astype(str)), mixtures)
+    with pytest.raises(InputError, match="no collection '2002'; it was trained on 2000, 2001"):
+        model.transform(counts, collections=np.where(NAMES == "east", "2000", "2002"))
+
+
+def test_a_collection_for_each_document_gets_a_warning(different):
+    _, counts, *_ = different
+    with pytest.warns(UserWarning, match="there are 12 collections of 20 documents, too many to compare"):
+        CrossLDA(2, n_sweeps=1, n_average=1).fit(counts[:20], collections=np.arange(20) % 12)
+    CrossLDA(2, n_sweeps=1, n_average=1).fit(counts[:24], collections=np.arange(24) % 12)
 
 
 @pytest.mark.parametrize(
     ("collections", "message"),
     [
         (None, "collection of each document is not known. Pass collections="),
-        (["east"], "one value for each of 600 documents"),
+        (["east"], "exactly one label for each document"),
         ([None, *NAMES[1:]], "row 0 .*missing"),
         (["nan", *NAMES[1:]], "row 0 .*missing"),
         ([np.nan] * N, "row 0 .*missing"),
@@ -409,6 +448,10 @@ def test_the_release_carries_collections(different, tmp_path):
     assert_array_equal(again.predict_proba(counts[:9]), model.predict_proba(counts[:9]))
     assert again.completion(counts, collections=NAMES).perplexity == model.perplexity(counts, collections=NAMES)
     assert again.method == "cross-lda"
+    assert_array_equal(again.predict(counts), model.predict(counts))
+    assert again.predict(counts[:3], prior=[0, 1]).tolist() == ["west"] * 3
+    with pytest.raises(ReleaseError, match="Choose another place, or pass overwrite=True"):
+        again.save(tmp_path / "model")
     assert again.parameters["beta_collection"] == 0.01
     assert model.guarantee_.basis == again.guarantee.basis == "none"
 
@@ -416,7 +459,8 @@ def test_the_release_carries_collections(different, tmp_path):
 def test_one_collection_is_lda_with_two_tables():
     """Nothing can be compared; φ and σ share the words."""
     counts = planted(0.0)[0]
-    model = CrossLDA(**SETTINGS).fit(counts, collections=["all"] * N)
+    with pytest.warns(UserWarning, match="found only one collection, 'all': nothing is compared; check that coll"):
+        model = CrossLDA(**SETTINGS).fit(counts, collections=["all"] * N)
     assert_allclose(model.components_.sum(axis=1), 1)
     assert model.predict(counts[:3]).tolist() == ["all"] * 3
 
@@ -435,3 +479,11 @@ def test_a_callback_ends_the_run(different):
 
 def _end_after_three(info):
     return info.sweep == 3
+
+
+def test_a_wrong_number_of_labels_is_refused_without_the_number_of_documents():
+    corpus = Corpus([0, 1] * 37, range(0, 75, 2), ["rain", "wind"])
+    with pytest.raises(InputError, match="exactly one label for each document") as refused:
+        CrossLDA(2).fit(corpus, collections=["a"] * 36)
+    assert "37" not in str(refused.value)
+    assert "36" not in str(refused.value)

@@ -316,6 +316,22 @@ def test_words_are_selected_privately_with_collections():
         fit_text(PrivateLDA(2), documents, collections=names)
 
 
+@noisy
+@pytest.mark.filterwarnings("ignore:only")
+def test_y_one_collection_and_labels_of_two_types():
+    counts = np.random.default_rng(0).integers(0, 5, (60, 12))
+    years = 2000 + np.arange(60) % 2
+    settings = {"epsilon": 20.0, "random_state": 1}
+    expected = tiny(**settings).fit(counts, collections=years)
+    for changes, labels in (({}, years), ({"collection_names": [2000, 2001]}, years.astype(str))):
+        model = tiny(**settings, **changes).fit(counts, labels)
+        assert_array_equal(model.collections_, expected.collections_)
+        assert_array_equal(model.components_, expected.components_)
+    with pytest.warns(UserWarning, match="found only one collection, 'all': nothing is compared") as told:
+        tiny(**settings).fit(counts, collections=["all"] * 60)
+    assert not any("60" in str(one.message) for one in told)  # the number of documents is private
+
+
 def test_bad_labels_are_found_before_words_are_charged():
     documents, names = texts()
     ledger = Ledger(Budget(20.0, 1e-6))

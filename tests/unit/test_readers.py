@@ -132,7 +132,7 @@ def test_one_document_a_line(tmp_path, packed):
     assert corpus.vocabulary == ("cat", "dog", "eel")
     assert corpus.lengths.tolist() == [1, 0, 2]  # a blank line is an empty document: document n is line n
     assert read(path, max_words=1).vocabulary == ("cat",)
-    assert "takes no option 'text'" in refused(read, path, text="body")
+    assert "has no columns, so text='body' cannot be used" in refused(read, path, text="body")
 
 
 STANDARD_INPUT = {
@@ -519,8 +519,8 @@ def test_read_names_options_that_a_reader_does_not_take(tmp_path):
     message = refused(read, path, groups="who")
     assert "takes no option 'groups'; it takes text, group, collection" in message
     assert "Did you mean 'group'?" in message
-    assert "takes no option 'text'; it takes vocab, origin, max_tokens, vocabulary, max_words" in refused(
-        read, write_uci(tmp_path), text="x"
+    assert "takes no option 'tokenizer'; it takes vocab, origin, max_tokens, vocabulary, max_words" in refused(
+        read, write_uci(tmp_path), tokenizer=str.split
     )
 
 

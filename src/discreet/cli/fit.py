@@ -35,6 +35,7 @@ from discreet.cli.source import (
     TokenPatternOption,
     VocabularyOption,
     holds_pictures,
+    open_compared,
     open_corpus,
 )
 from discreet.cli.wording import in_options
@@ -118,11 +119,13 @@ def fit(
     n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
     sweeps: Annotated[
         int | None,
-        typer.Option("--sweeps", metavar="N", min=1, help="lda: passes over the documents, 200 by default."),
+        typer.Option(
+            "--sweeps", metavar="N", min=1, help="Passes over the documents; lda 200, cross-… 600 by default."
+        ),
     ] = None,
     alpha: Annotated[float, typer.Option("--alpha", help="Prior weight of each topic in a document.")] = 0.1,
     beta: Annotated[
-        float | None, typer.Option("--beta", help="lda: prior weight of each word in a topic, 0.01 by default.")
+        float | None, typer.Option("--beta", help="Prior weight of each word in a topic; lda, cross-… 0.01 by default.")
     ] = None,
     alpha_rest: Annotated[
         float | None,
@@ -194,8 +197,9 @@ def fit(
     pictures = holds_pictures(file, dataset)
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
+    opened = partial(open_compared, name) if row.model.collections else open_corpus
     with _no_names_of_pictures() if row.private and pictures else nullcontext():
-        corpus = open_corpus(
+        corpus = opened(
             file,
             dataset,
             text=text,

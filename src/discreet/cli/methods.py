@@ -95,11 +95,17 @@ def _choose(model: Model, given: Mapping[str, Any]) -> Chosen:
     if model.sound is None:
         raise InputError(
             f"{model.method} has no form that is proved to protect anything. Add --as-published to reproduce the "
-            "papers, or leave --method out for a private model."
+            f"papers. {_private_way(model)}."
         )
     if model.without_epsilon is not None and "epsilon" not in given:
         return Chosen(model, model.without_epsilon)
     return Chosen(model, model.sound)
+
+
+def _private_way(model: Model) -> str:
+    if model.collections:
+        return "Use --method private-cross for a private model (or hybrid-cross, which protects single words)"
+    return "Leave --method out for a private model"
 
 
 def _refusal(chosen: Chosen, option: str, value: Any) -> str:
@@ -107,7 +113,7 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
     if option == "epsilon" and not chosen.private:
         return (
             f"{chosen.model.method} takes no epsilon (found {value:g}): it adds no noise and promises nothing. "
-            "Leave --method out for a private model, or --epsilon for an ordinary one."
+            f"{_private_way(chosen.model)}, or leave --epsilon out for an ordinary one."
         )
     if option == "budget" and chosen.private:
         return (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +24,7 @@ from discreet.cli.source import (
     ThreadsOption,
     holds_counts,
     holds_pictures,
+    open_compared,
     open_corpus,
 )
 from discreet.cli.wording import in_options
@@ -84,7 +87,8 @@ def transform(
     check_output(output, overwrite=overwrite, with_ids=id_column is not None)
     release = Release.load(model)
     _check_collection(model, release, collection)
-    corpus = _documents(model, release, file, dataset, text, collection, id_column)
+    opened = open_corpus if release.collections is None else partial(open_compared, str(model), collection=collection)
+    corpus = _documents(model, release, file, dataset, text, id_column, opened)
     named = id_column is not None or corpus.codebook is not None  # a picture that cannot be read has no row
     write_rows(output, release.transform(corpus, n_threads=threads), corpus.labels if named else None)
     if output != STDOUT:
@@ -111,7 +115,10 @@ def predict(
             f"{model} has no collections, so it predicts none. Train one with --collection and --epsilon, or with "
             "--method cross-lda."
         )
-    corpus = _documents(model, release, file, dataset, text, None, id_column)
+    corpus = _documents(model, release, file, dataset, text, id_column, open_corpus)
+    if empty := int((corpus.lengths == 0).sum()):
+        of = f"{empty:,} of {counted(corpus.n_documents, 'document')}"
+        show.note(f"note: no word of the model is in {of}, so that the collection shown for them is a guess")
     chances = release.predict_proba(corpus, n_threads=threads)
     names = range(corpus.n_documents) if corpus.labels is None else corpus.labels.tolist()
     best = [(release.collections[c], row[c]) for row, c in zip(chances, chances.argmax(axis=1), strict=True)]
@@ -147,7 +154,8 @@ def evaluate(
     _check_collection(model, release, collection)
     pictures = _pictures(model, release, file, dataset)
     how: dict[str, Any] = {"codebook": release.codebook} if pictures else {"tokenizer": tokenizer}
-    everything = open_corpus(file, dataset, text=text, collection=collection, **how)
+    opened = open_corpus if release.collections is None else partial(open_compared, str(model))
+    everything = opened(file, dataset, text=text, collection=collection, **how)
     corpus = _known(model, everything.restrict(release.vocabulary))
     covered = coverage(everything, release.vocabulary, ignored=replace(tokenizer, stop_words="english").stop_set)
     unigram = unigram_perplexity(corpus, n_threads=threads)
@@ -204,14 +212,14 @@ def _documents(
     file: str | None,
     dataset: str | None,
     text: str | None,
-    collection: str | None,
     id_column: str | None,
+    opened: Callable[..., Corpus],
 ) -> Corpus:
     """The documents over the vocabulary of the model. Documents without any of its words are an error."""
     pictures = _pictures(model, release, file, dataset)
     words: dict[str, Any] = {"vocabulary": release.vocabulary, "tokenizer": release.tokenizer}
     how = {"codebook": release.codebook} if pictures else words
-    corpus = open_corpus(file, dataset, text=text, collection=collection, id_column=id_column, **how)
+    corpus = opened(file, dataset, text=text, id_column=id_column, **how)
     return _known(model, corpus.restrict(release.vocabulary) if pictures else corpus)
 
 

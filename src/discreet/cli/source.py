@@ -35,7 +35,10 @@ DatasetOption = Annotated[
 TextOption = Annotated[str | None, typer.Option("--text", metavar="COLUMN", help="The column that holds the text.")]
 GroupOption = Annotated[str | None, typer.Option("--group", metavar="COLUMN", help="The column with user ids.")]
 CollectionOption = Annotated[
-    str | None, typer.Option("--collection", metavar="COLUMN", help="The column with collection names.")
+    str | None,
+    typer.Option(
+        "--collection", metavar="COLUMN", help="The column with collection names, for methods with cross in their name."
+    ),
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column with class labels.")]
 IdOption = Annotated[
@@ -172,6 +175,30 @@ def open_corpus(
         tokenizer = Tokenizer(token_pattern, stop_words="english" if stop is None else stop, lemmas=lemmas)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
+
+
+def open_compared(who: str, file: str | None, dataset: str | None, *, collection: str | None, **how: Any) -> Corpus:
+    """`open_corpus` for a model that compares collections, ``who`` in messages: an error if they are not known."""
+    from discreet.corpus.lines import inner_suffix
+    from discreet.corpus.readers.tables import SUFFIXES
+
+    name, pictures = named_set(file, dataset), holds_pictures(file, dataset)
+    if name is None and not pictures and collection is None:
+        has_columns = file == "-" or inner_suffix(Path(str(file))) in SUFFIXES
+        raise InputError(
+            f"{who} needs --collection COLUMN, the column that names the collection of each document"
+            + ("." if has_columns else f"; {file} has no columns. Give CSV or JSON lines.")
+        )
+    corpus = open_corpus(file, dataset, collection=collection, **how)
+    if corpus.collections is None:
+        raise InputError(
+            f"{who} compares collections, and the pictures of {file} are in no sub-folders. Put those of each "
+            "collection in a sub-folder of its own."
+            if name is None
+            else f"{who} compares collections, and the data set {name!r} has none. Use neurips-cvpr, or a file that "
+            "has a column for --collection."
+        )
+    return corpus
 
 
 def stop_list(name: str | None) -> frozenset[str] | None:

@@ -26,7 +26,12 @@ OPTIONS = {
     "alpha": "--alpha",
     "beta": "--beta",
     "groups": "--group",
+    "group": "--group",
     "collections": "--collection",
+    "collection": "--collection",
+    "text": "--text",
+    "label": "--label",
+    "overwrite": "--overwrite",
     "vocabulary": "--vocabulary",
     "codebook": "--codebook",
     "checkpoint": "--checkpoint",
@@ -38,6 +43,7 @@ OPTIONS = {
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary"),
     *("checkpoint", "configuration", "adaptive", "lemmas", "codebook"),
+    *("group", "collection", "text", "label", "overwrite"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""
 

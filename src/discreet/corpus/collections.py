@@ -21,6 +21,10 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
             "the collection of each document is not known. Pass collections=, with one label for each document; a "
             "Corpus may have them too."
         )
+    if given is not None and np.shape(given)[:1] != (corpus.n_documents,):  # no number: logs may keep messages
+        raise InputError(
+            "collections must hold exactly one label for each document. Pass one value for each row of X, in order."
+        )
     labels = np.asarray(corpus.collections if given is None else replace(corpus, collections=given).collections)
     for row, label in enumerate(labels.tolist() if labels.dtype.kind in "OUf" else ()):
         if is_missing(label) or (isinstance(label, str) and label.casefold() in MISSING):
@@ -35,14 +39,32 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
     return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
+def labels_given(corpus: Corpus, collections: Any, y: Any) -> Any:
+    """The labels to pass to `collection_labels`: ``collections``, or ``y`` if the corpus has none of its own either."""
+    return y if collections is None and corpus.collections is None else collections
+
+
 def collection_numbers(labels: AnyArray, known: Sequence[str | int]) -> IntArray:
     """The place of each label among those ``known``."""
-    place = {label: number for number, label in enumerate(known)}
-    other = next((label for label in labels.tolist() if label not in place), None)
+    numbers, other = match_labels(labels, known)
     if other is not None:
-        named = ", ".join(map(repr, [*place][:5])) + (", …" if len(place) > 5 else "")
+        named = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "")
         raise InputError(f"the model has no collection {other!r}; it was trained on {named}. Use one of these.")
-    return np.array([place[label] for label in labels.tolist()], np.int64)
+    return numbers
+
+
+def match_labels(labels: AnyArray, known: Sequence[str | int]) -> tuple[IntArray, str | int | None]:
+    """The place of each label among those ``known``, and the first label that is not there.
+
+    The number 2000 and the text "2000" are one label: JSON and Parquet files have numbers, CSV files only text.
+    """
+    names, found = list(known), labels.tolist()
+    if {type(label) for label in (*names, *found)} == {str, int}:
+        names, found = list(map(str, names)), list(map(str, found))
+    place = {name: number for number, name in enumerate(names)}
+    other = next((row for row, label in enumerate(found) if label not in place), None)
+    numbers = np.array([place.get(label, -1) for label in found], np.int64)
+    return numbers, None if other is None else labels.tolist()[other]
 
 
 def product_corpus(corpus: Corpus, numbers: IntArray, n_collections: int) -> Corpus:

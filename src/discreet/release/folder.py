@@ -71,7 +71,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
             found = f"it holds {strange[0]!r}" if strange else "it has no release.json of discreet"
             raise ReleaseError(f"{path} is not a release ({found}), so it is not overwritten. Choose another place.")
     elif target.exists():
-        hint = ", or permit overwriting it (--overwrite)" if is_release(target) else ""
+        hint = ", or pass overwrite=True" if is_release(target) else ""
         raise ReleaseError(f"{path} exists already. Choose another place{hint}.")
     if not target.parent.is_dir():
         raise ReleaseError(f"{path} cannot be written: the folder {target.parent} does not exist. Create it first.")

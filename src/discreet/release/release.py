@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from discreet._errors import InputError, WouldLeak, counted
-from discreet._types import FloatArray
+from discreet._types import AnyArray, FloatArray
 from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
 from discreet.corpus.codebook import Codebook, Grid, check_codebook
 from discreet.corpus.corpus import Corpus
@@ -243,6 +243,14 @@ class Release:
         return fold_in_perplexity(
             self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads
         )
+
+    def predict(
+        self, X: Any, *, prior: Any = None, tokenizer: AnyTokenizer = None, n_threads: int | None = None
+    ) -> AnyArray:
+        """The most probable of ``collections`` for each document; arguments as in :meth:`predict_proba`."""
+        chances = self.predict_proba(X, prior=prior, tokenizer=tokenizer, n_threads=n_threads)
+        found: AnyArray = np.asarray(self.collections)[chances.argmax(axis=1)]
+        return found
 
     def predict_proba(
         self, X: Any, *, prior: Any = None, tokenizer: AnyTokenizer = None, n_threads: int | None = None

@@ -89,6 +89,12 @@ def _counted(reader: Callable[..., Corpus], source: Path, options: dict[str, Any
 def _called(reader: Callable[..., Corpus], source: Path, options: dict[str, Any], *more: str) -> Corpus:
     known = [*list(inspect.signature(reader).parameters)[1:], *more]
     for name in options:
+        if name in COLUMNS and name not in known:
+            pictures = reader is read_images
+            raise InputError(
+                f"{shown(source)} has no columns, so {name}={options[name]!r} cannot be used. "
+                + ("Leave it out: the sub-folders are the collections." if pictures else "Give CSV or JSON lines.")
+            )
         if name not in known:
             hint = close_match(name, known)
             raise InputError(f"{shown(source)} takes no option {name!r}; it takes {', '.join(known)}.{hint}")

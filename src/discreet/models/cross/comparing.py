@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._errors import warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
+from discreet.corpus.collections import collection_labels, labels_given
 from discreet.corpus.corpus import Corpus
 from discreet.models.base import TopicModel
 from discreet.models.cross.tables import CrossTables
@@ -27,6 +29,25 @@ class ComparesCollections(TopicModel):
     switch_: FloatArray
     """Topic × collection: how much of a topic's text in a collection is in the collection's own words."""
 
+    def _read_collections(self, corpus: Corpus, collections: Any, y: Any) -> tuple[AnyArray, IntArray]:
+        """The labels, sorted, and the place of each document's label among them."""
+        labels, of_document = np.unique(
+            collection_labels(corpus, labels_given(corpus, collections, y)), return_inverse=True
+        )
+        self._warn_of_one_collection(labels, corpus)
+        return labels, of_document
+
+    @staticmethod
+    def _warn_of_one_collection(labels: AnyArray, corpus: Corpus) -> None:
+        """The number of collections is public also where the documents are private."""
+        if len(labels) == 1:
+            advice = (
+                "give the folder whose sub-folders are the collections"
+                if corpus.codebook is not None
+                else "check that collections= names the right labels"
+            )
+            warn_caller(f"found only one collection, {labels.tolist()[0]!r}: nothing is compared; {advice}")
+
     def _keep_collections(self, labels: AnyArray, of_document: IntArray) -> None:
         self.collections_ = labels
         self.collection_shares_ = np.bincount(of_document, minlength=len(labels)) / max(len(of_document), 1)
@@ -41,7 +62,12 @@ class ComparesCollections(TopicModel):
 
     def fit_transform(self, X: Any, y: Any = None, *, collections: Any = None) -> FloatArray:
         """Train on documents, and give the topic proportions of each."""
-        return self.fit(X, collections=collections).transform(X, collections=collections)
+        return self.fit(X, y, collections=collections)._transform_fitted(X, y, collections)
+
+    def _transform_fitted(self, X: Any, y: Any, collections: Any) -> FloatArray:
+        release, corpus = self._released(X)
+        given = labels_given(corpus, collections, y)
+        return release.transform(corpus, collections=given, n_threads=self.n_threads)
 
     def transform(self, X: Any, *, collections: Any = None) -> FloatArray:
         """Topic proportions of documents, each under the mixed topics A of its own collection, held fixed (fold-in)."""
@@ -61,13 +87,17 @@ class ComparesCollections(TopicModel):
         return release.fold_in_perplexity(corpus, collections=collections, n_threads=self.n_threads)
 
     def score(self, X: Any, y: Any = None, *, collections: Any = None) -> float:
-        """Log-likelihood per token by document completion; higher is better."""
-        return -float(np.log(self.perplexity(X, collections=collections)))
+        """Log-likelihood per token by document completion; higher is better. ``y`` is taken for the collections as in
+        :meth:`fit`, so that ``GridSearchCV`` and ``cross_val_score`` can be given them as y."""
+        release, corpus = self._released(X)
+        given = labels_given(corpus, collections, y)
+        found = release.completion(corpus, collections=given, n_threads=self.n_threads)
+        return -float(np.log(found.perplexity))
 
     def predict(self, X: Any, *, prior: Any = None) -> AnyArray:
         """The most probable collection of each document, as :meth:`predict_proba` finds it."""
-        chances = self.predict_proba(X, prior=prior)
-        return np.asarray(self.collections_[chances.argmax(axis=1)])
+        release, corpus = self._released(X)
+        return release.predict(corpus, prior=prior, n_threads=self.n_threads)
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> FloatArray:
         """How probable each collection is for each document, by :meth:`~discreet.Release.predict_proba`.

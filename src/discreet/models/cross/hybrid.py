@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet._random import Key
 from discreet._types import AnyArray, FloatArray, IntArray
-from discreet.corpus.collections import collection_labels, product_corpus
+from discreet.corpus.collections import product_corpus
 from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import SweepEngine
 from discreet.models.base import check_sizes
@@ -141,7 +141,7 @@ class HybridCrossLBLA(LiouvillePriors, HybridLDA, ComparesCollections):
 
     def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
         """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is
-        ignored."""
+        taken for them if neither is given."""
         self._check_parameters()
         alpha, alpha_rest = self._document_prior()
         plan = None if self.as_published else self._sweep_plan()
@@ -149,7 +149,7 @@ class HybridCrossLBLA(LiouvillePriors, HybridLDA, ComparesCollections):
         corpus = self._read(X, reset=True)
         check_sizes(corpus, self.n_topics)
         priors = self._word_priors(corpus.n_words)
-        labels, of_document = np.unique(collection_labels(corpus, collections), return_inverse=True)
+        labels, of_document = self._read_collections(corpus, collections, y)
         self._keep_collections(labels, of_document)
         self.alpha_rest_ = alpha_rest
         if plan is not None:

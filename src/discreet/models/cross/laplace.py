@@ -8,7 +8,6 @@ import numpy as np
 
 from discreet._errors import WouldLeak
 from discreet._random import Key
-from discreet.corpus.collections import collection_labels
 from discreet.models.base import check_sizes
 from discreet.models.bounds import Alpha, Epsilon, Sweeps
 from discreet.models.cross.comparing import ComparesCollections
@@ -79,7 +78,7 @@ class LaplaceCrossLBLA(LiouvillePriors, Running, ComparesCollections):
 
     def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
         """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is
-        ignored."""
+        taken for them if neither is given."""
         self._check_parameters()
         if not self.as_published:
             raise WouldLeak(
@@ -91,7 +90,7 @@ class LaplaceCrossLBLA(LiouvillePriors, Running, ComparesCollections):
         corpus = self._read(X, reset=True)
         check_sizes(corpus, self.n_topics)
         priors = self._word_priors(corpus.n_words)
-        labels, of_document = np.unique(collection_labels(corpus, collections), return_inverse=True)
+        labels, of_document = self._read_collections(corpus, collections, y)
         key = Key.open(self.random_state)
         sampler = CrossSampler.start(corpus, of_document, alpha, alpha_rest, priors, key)
 

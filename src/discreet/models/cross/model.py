@@ -7,9 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
-from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
 from discreet.models.base import broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
@@ -20,6 +19,9 @@ from discreet.models.cross.training import Training
 from discreet.models.estimator import Running, estimator
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
+
+MANY_COLLECTIONS = 10
+"""From so many on, fewer than two documents per collection are warned of: a mistaken column, such as an id."""
 
 
 @estimator
@@ -148,11 +150,16 @@ class CrossLDA(Running, ComparesCollections):
 
     def fit(self, X: Any, y: Any = None, *, collections: Any = None) -> Self:
         """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is
-        ignored."""
+        taken for them if neither is given."""
         self._check_parameters()
         corpus = self._read(X, reset=not (self.warm_start and hasattr(self, "_training")))
         check_sizes(corpus, self.n_topics)
-        labels, of_document = np.unique(collection_labels(corpus, collections), return_inverse=True)
+        labels, of_document = self._read_collections(corpus, collections, y)
+        if len(labels) >= MANY_COLLECTIONS and 2 * len(labels) > corpus.n_documents:
+            warn_caller(
+                f"there are {len(labels):,} collections of {corpus.n_documents:,} documents, too many to compare; "
+                "check that collections= names the right labels"
+            )
         run = PublishedTraining if self.as_published else Training
         training = self._continued(corpus, labels, of_document) or run(self, corpus, of_document, len(labels))
         before = training.n_done

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
-from discreet.corpus.collections import collection_labels
+from discreet.corpus.collections import collection_labels, labels_given, match_labels
 from discreet.corpus.corpus import Corpus
 from discreet.models.cross.comparing import ComparesCollections
 from discreet.models.cross.rounds import CrossRounds, few_units
@@ -95,14 +95,15 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, collections: Any = None) -> Self:
         """Train on documents.
 
-        ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``groups`` one user id for
-        each, which makes users the unit. ``y`` is ignored.
+        ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is taken for them if
+        neither is given. ``groups`` holds one user id for each, which makes users the unit.
         """
         self._check_parameters()
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
-        labels = collection_labels(corpus, collections)
+        labels = collection_labels(corpus, labels_given(corpus, collections, y))
         self.collections_ = np.unique(labels) if self.collection_names is None else self._names()
         numbers = self._numbers(labels, self.collections_)
+        self._warn_of_one_collection(self.collections_, corpus)
         named = PUBLIC_SIZES if isinstance(self.collection_names, Mapping) else PUBLIC_NAMES
         condition = READ_NAMES if self.collection_names is None else named
         engine = partial(CollectionUnits, numbers=numbers, n_collections=len(self.collections_))
@@ -111,7 +112,7 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
 
     def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None, collections: Any = None) -> FloatArray:
         """Train on documents, and give the topic proportions of each: those are for the curator."""
-        return self.fit(X, groups=groups, collections=collections).transform(X, collections=collections)
+        return self.fit(X, y, groups=groups, collections=collections)._transform_fitted(X, y, collections)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -137,13 +138,13 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
 
     @staticmethod
     def _numbers(labels: AnyArray, names: AnyArray) -> IntArray:
-        place = {name: number for number, name in enumerate(names.tolist())}
-        if not set(labels.tolist()) <= place.keys():  # which label it is may be private: that is why names are given
+        numbers, other = match_labels(labels, names.tolist())
+        if other is not None:  # which label it is may be private: that is why names are given
             raise InputError(
                 "a document is of a collection that collection_names does not name. Add it there, if it is public that "
                 "there is such a collection, or leave its documents out."
             )
-        return np.array([place[label] for label in labels.tolist()], np.int64)
+        return numbers
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
         n_collections = len(getattr(self, "collections_", (1, 2)))  # before they are known: it hardly matters
