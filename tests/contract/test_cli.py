@@ -456,7 +456,7 @@ def test_collections_are_predicted(here: Path, run: Run) -> None:
 
 def test_labels_that_are_numbers_in_json_and_text_in_csv(here: Path, run: Run) -> None:
     years = [2000 + i % 2 for i in range(40)]
-    rows = [f"{'rain wind storm' if year == 2000 else 'piano violin music'}" for year in years]
+    rows = ["rain wind storm cloud" if year == 2000 else "piano violin music concert" for year in years]
     lines = (json.dumps({"text": text, "year": year}) for text, year in zip(rows, years, strict=True))
     (here / "years.jsonl").write_text("\n".join(lines))
     (here / "years.csv").write_text("text,year\n" + "".join(f"{t},{y}\n" for t, y in zip(rows, years, strict=True)))
