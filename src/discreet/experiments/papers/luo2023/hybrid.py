@@ -17,7 +17,7 @@ from discreet.experiments.methods import quietly
 from discreet.experiments.papers.luo2023.documents import ABSTRACTS, MAILS, SOURCE, STAND_INS, fold, size
 from discreet.experiments.papers.luo2023.measures import best_words, perplexities
 
-EPSILONS = (1.0, 2.0, 5.0, 10.0)
+EPSILONS = (1.0, 3.0, 10.0)
 DELTA = 1e-6
 INHERENT, CLIP = 10.0, 40.0
 """ε_I of one sweep, as in the paper; C as in its public code."""
