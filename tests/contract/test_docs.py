@@ -324,3 +324,9 @@ class RoundedCoarseLDA(Rounded, CoarseLDA):
 
 def test_scikit_learn_contract_of_the_skeleton() -> None:
     check_estimator(RoundedCoarseLDA(n_topics=2, n_sweeps=2, n_threads=1), on_skip=None)
+
+
+def test_sections_of_docstrings_have_lines_of_their_own():
+    """A tool that fills paragraphs joins a heading with its underline and all that follows."""
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not re.search(r"(Parameters|Attributes|References) -{4,}", path.read_text("utf-8")), path

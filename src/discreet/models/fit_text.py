@@ -72,14 +72,25 @@ def fit_text(
     saved. A run that was killed during it selects again, under a fresh key, and is charged again; the topics get what
     is then left of ``epsilon``. A run that was killed later reuses the words, which are released, at no further cost.
 
-    Parameters ---------- model : estimator Any topic model. ``PrivateLDA``, ``SubsampledLDA``, ``VariationalLDA`` and
-    ``SpectralLDA`` can select words, in the forms that are proved. X : list of str, list of lists of words, or Corpus
-    The documents. Words are selected only from a corpus that holds all words of its text. groups : array-like, optional
-    One user id per document, which makes users the unit; by default those of the corpus. vocabulary : list of words,
-    file or Vocabulary, optional Public words. Other words are dropped. tokenizer : Tokenizer or function, optional How
-    text becomes words. max_words : int, optional The largest number of words: of the selected ones the best, otherwise
-    the most frequent. share : float Share of the budget, as precision, for the selection of words. after_selection :
-    function, optional Called with the number of words when they are selected.
+    Parameters
+    ----------
+    model : estimator
+        Any topic model. ``PrivateLDA``, ``SubsampledLDA``, ``VariationalLDA`` and ``SpectralLDA`` can select words, in
+        the forms that are proved.
+    X : list of str, list of lists of words, or Corpus
+        The documents. Words are selected only from a corpus that holds all words of its text.
+    groups : array-like, optional
+        One user id per document, which makes users the unit; by default those of the corpus.
+    vocabulary : list of words, file or Vocabulary, optional
+        Public words. Other words are dropped.
+    tokenizer : Tokenizer or function, optional
+        How text becomes words.
+    max_words : int, optional
+        The largest number of words: of the selected ones the best, otherwise the most frequent.
+    share : float
+        Share of the budget, as precision, for the selection of words.
+    after_selection : function, optional
+        Called with the number of words when they are selected.
     """
     selecting = vocabulary is None and selects_words(model)
     if selecting and not isinstance(X, Corpus):

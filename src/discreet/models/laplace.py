@@ -42,12 +42,24 @@ class LaplaceLDA(Running, TopicModel):
     not state, is longest first and secret. Zhao 2019 describes the noise as added "at the beginning", Zhao 2021 as "in
     the first iteration": taken to be the same.
 
-    Parameters ---------- n_topics : int K. epsilon : float The noise is Lap(1/epsilon) each time it is added.
-    every_sweep : bool False: CDP-LDA. True: CDP-LDA+. alpha, beta : float The papers have β = 0.01 and α = 1 (Zhao
-    2021) or 0.1 (Zhao 2019). n_sweeps : int Iterations; Zhao 2019 has 300. as_published : bool Must be True, to confirm
-    that you have read the above. ledger : None No ledger can account for an epsilon that is only claimed: anything else
-    is refused. random_state, progress, callbacks : As in :class:`~discreet.LDA`. The sampler is sequential: there are
-    no threads.
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    epsilon : float
+        The noise is Lap(1/epsilon) each time it is added.
+    every_sweep : bool
+        False: CDP-LDA. True: CDP-LDA+.
+    alpha, beta : float
+        The papers have β = 0.01 and α = 1 (Zhao 2021) or 0.1 (Zhao 2019).
+    n_sweeps : int
+        Iterations; Zhao 2019 has 300.
+    as_published : bool
+        Must be True, to confirm that you have read the above.
+    ledger : None
+        No ledger can account for an epsilon that is only claimed: anything else is refused.
+    random_state, progress, callbacks :
+        As in :class:`~discreet.LDA`. The sampler is sequential: there are no threads.
     """
 
     n_topics: Topics = field(default=10, kw_only=False)

@@ -46,17 +46,35 @@ class LDA(Running, TopicModel):
     stochastic EM and not a sampler of the LDA posterior. In exchange documents are independent within a sweep: it runs
     on all cores, and the same seed gives the same topics for any number of them.
 
-    Parameters ---------- n_topics : int In [2]_, T. alpha : float or array of n_topics Prior weight of each topic in a
-    document. beta : float Prior weight of each word in a topic. n_sweeps : int Passes over all tokens. n_average : int
-    ``components_`` are the mean of the counts after the last ``n_average`` sweeps. learn_alpha, learn_beta : bool Fit α
-    (one number per topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_. word_prior
-    : array (n_topics, n_words), or {topic: {word: weight}} Added to β cell by cell: seeds topics with words. warm_start
-    : bool ``fit`` again on the same documents adds ``n_sweeps`` sweeps to those done. Not kept in a pickle.
-    evaluate_every : int ``history_["log_likelihood"]`` holds log p(w | z) per token (Eq. 2 of [2]_) after every
-    ``evaluate_every`` sweeps; 0: never. n_threads : int, optional All cores by default; does not change the result.
-    random_state : int, optional A seed makes the run repeatable. Without one the key comes from the operating system.
-    progress : bool Show a progress bar on standard error. callbacks : list of callables Each is called after every
-    sweep with a :class:`~discreet.training.loop.SweepInfo`; True ends the training.
+    Parameters
+    ----------
+    n_topics : int
+        In [2]_, T.
+    alpha : float or array of n_topics
+        Prior weight of each topic in a document.
+    beta : float
+        Prior weight of each word in a topic.
+    n_sweeps : int
+        Passes over all tokens.
+    n_average : int
+        ``components_`` are the mean of the counts after the last ``n_average`` sweeps.
+    learn_alpha, learn_beta : bool
+        Fit α (one number per topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_.
+    word_prior : array (n_topics, n_words), or {topic: {word: weight}}
+        Added to β cell by cell: seeds topics with words.
+    warm_start : bool
+        ``fit`` again on the same documents adds ``n_sweeps`` sweeps to those done. Not kept in a pickle.
+    evaluate_every : int
+        ``history_["log_likelihood"]`` holds log p(w | z) per token (Eq. 2 of [2]_) after every ``evaluate_every``
+        sweeps; 0: never.
+    n_threads : int, optional
+        All cores by default; does not change the result.
+    random_state : int, optional
+        A seed makes the run repeatable. Without one the key comes from the operating system.
+    progress : bool
+        Show a progress bar on standard error.
+    callbacks : list of callables
+        Each is called after every sweep with a :class:`~discreet.training.loop.SweepInfo`; True ends the training.
 
     Attributes
     ----------

@@ -54,8 +54,10 @@ class InherentPrivacyMonitor:
     max_document : int, optional
         N_max, the most tokens of a document. By default that of the longest one.
 
-    Attributes ---------- word_, document_ : lists, one number per sweep max over tokens of Σ ε so far. Each ``fit``,
-    also a warm start, empties them first.
+    Attributes
+    ----------
+    word_, document_ : lists, one number per sweep
+        max over tokens of Σ ε so far. Each ``fit``, also a warm start, empties them first.
 
     References
     ----------

@@ -68,17 +68,31 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
     only; discrete noise; tokens in a secret order that depends on no word; a uniform topic with probability 2⁻²⁰, sums
     in float64 and 53 random bits, because the bound is on the draw as implemented.
 
-    Parameters ---------- n_topics : int K. epsilon, delta : float The total for the whole fit. Give ``epsilon`` (nine
-    tenths for draws, the rest for noise), or ``epsilon`` and one of the next two, or the next two alone.
-    epsilon_laplace : float, optional ε_L of one release. With ``as_published``: None means no noise ("Limited Inherent"
-    in the paper's Figure 5). epsilon_inherent : float, optional ε_I of one sweep, that is, the clip C = β·(e^{ε_I/2} −
-    1). alpha, beta : float The priors. A larger β makes the same ε_I a larger C: the paper's "setting the
-    hyper-parameter β larger". n_sweeps : int T. n_average : int ``components_`` are the mean of this many last releases
-    (sound form only; costs nothing). as_published : bool Run Algorithm 1 to the letter. Its ε = T·(ε_L + ε_I) is
-    *claimed*; the guarantee says what is missing. ledger : Ledger, optional Per word. Charged with the whole plan
-    before the first noise is drawn. By default a new one for this fit. checkpoint, checkpoint_every : As in
-    :class:`~discreet.PrivateLDA`, in sweeps. Sound form only. n_threads, random_state, progress, callbacks : As in
-    :class:`~discreet.LDA`. A seeded run promises nothing. Algorithm 1 is sequential and uses one thread.
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    epsilon, delta : float
+        The total for the whole fit. Give ``epsilon`` (nine tenths for draws, the rest for noise), or ``epsilon`` and
+        one of the next two, or the next two alone.
+    epsilon_laplace : float, optional
+        ε_L of one release. With ``as_published``: None means no noise ("Limited Inherent" in the paper's Figure 5).
+    epsilon_inherent : float, optional
+        ε_I of one sweep, that is, the clip C = β·(e^{ε_I/2} − 1).
+    alpha, beta : float
+        The priors. A larger β makes the same ε_I a larger C: the paper's "setting the hyper-parameter β larger".
+    n_sweeps : int
+        T.
+    n_average : int
+        ``components_`` are the mean of this many last releases (sound form only; costs nothing).
+    as_published : bool
+        Run Algorithm 1 to the letter. Its ε = T·(ε_L + ε_I) is *claimed*; the guarantee says what is missing.
+    ledger : Ledger, optional
+        Per word. Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
+    checkpoint, checkpoint_every :
+        As in :class:`~discreet.PrivateLDA`, in sweeps. Sound form only.
+    n_threads, random_state, progress, callbacks :
+        As in :class:`~discreet.LDA`. A seeded run promises nothing. Algorithm 1 is sequential and uses one thread.
 
     Attributes
     ----------

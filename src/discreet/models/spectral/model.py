@@ -65,35 +65,63 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     ``configuration=1`` has a form that is *proven*, with other constants (``models/spectral/published/replaced.py``);
     it is what runs without ``as_published``.
 
-    Parameters ---------- n_topics : int alpha0 : float The sum of the Dirichlet prior over topics, which this method
-    cannot learn: small if a document has few topics. epsilon, delta : float The budget of one fit; ``epsilon=None`` is
-    the plain form. split : three numbers How the budget, as precision, is shared between M₁, M₂ and the whitened third
-    moment. clip_factor : float The longest second moment of a unit, as a multiple of their (released) median length; a
-    unit beyond it has less weight in all moments. A larger factor adds more noise. On arXiv's abstracts the default was
-    better than 4 even at ε = 64. Many documents over few words (up to a hundred) that truly follow LDA need 4.
-    word_power : float A word of frequency u gets the weight u^word_power. decomposition : "power" or "simultaneous"
-    Robust tensor power iteration, or the paper's simultaneous power method (``models/spectral/tensor.py``).
-    fewer_topics : bool Whether a private fit may return fewer topics where the noise hides the others. If not, it
-    raises an error, and the budget is spent anyway. max_tokens : int A public cap on the tokens of one unit (private
-    form). configuration : None, 1, 2, 3, 4 or "choose" None: our form. A number: the paper's configuration, with noise
-    on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂ (2); on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α
-    (4). ``"choose"``: the paper's choice by private likelihood (``models/spectral/published/choice.py``). ``split``,
-    ``clip_factor``, ``word_power``, ``fewer_topics``, ``max_tokens`` and ``groups`` are not part of them (the proven
-    one has ``fewer_topics``). as_published : bool Run the configuration as the paper prints it; its ε is claimed.
-    constants : "appendix" or "text" The sensitivities used for the published noise: those of appendix H (eq. 64 and
-    around it), or of section 6 (every O(·) taken literally). edge_split : numbers, optional Shares of ε and δ for the
-    parts of a configuration: (e3, e4, e8) of 1, (σ_k, e6, e8) of 2, (σ_k, γ_s, e7, e8) of 3, (σ_k, γ_s, e9) of 4. Of
-    the proven form: of precision, for (e3, e4). choice_share : float Share of ε and δ for the likelihood by which
-    ``"choose"`` chooses. ledger : Ledger, optional Charged with the whole plan before the first noise is drawn. By
-    default a new one for this fit. n_threads, random_state : As in :class:`~discreet.LDA`. A seeded run promises
-    nothing; the plain form draws nothing at random.
+    Parameters
+    ----------
+    n_topics : int
+    alpha0 : float
+        The sum of the Dirichlet prior over topics, which this method cannot learn: small if a document has few topics.
+    epsilon, delta : float
+        The budget of one fit; ``epsilon=None`` is the plain form.
+    split : three numbers
+        How the budget, as precision, is shared between M₁, M₂ and the whitened third moment.
+    clip_factor : float
+        The longest second moment of a unit, as a multiple of their (released) median length; a unit beyond it has less
+        weight in all moments. A larger factor adds more noise. On arXiv's abstracts the default was better than 4 even
+        at ε = 64. Many documents over few words (up to a hundred) that truly follow LDA need 4.
+    word_power : float
+        A word of frequency u gets the weight u^word_power.
+    decomposition : "power" or "simultaneous"
+        Robust tensor power iteration, or the paper's simultaneous power method (``models/spectral/tensor.py``).
+    fewer_topics : bool
+        Whether a private fit may return fewer topics where the noise hides the others. If not, it raises an error, and
+        the budget is spent anyway.
+    max_tokens : int
+        A public cap on the tokens of one unit (private form).
+    configuration : None, 1, 2, 3, 4 or "choose"
+        None: our form. A number: the paper's configuration, with noise on M̂₂ and M̂₃ (1); on the whitened T̂ and M̂₂
+        (2); on the decomposition's μ̄, ᾱ and M̂₂ (3); on the topics and α (4). ``"choose"``: the paper's choice by
+        private likelihood (``models/spectral/published/choice.py``). ``split``, ``clip_factor``, ``word_power``,
+        ``fewer_topics``, ``max_tokens`` and ``groups`` are not part of them (the proven one has ``fewer_topics``).
+    as_published : bool
+        Run the configuration as the paper prints it; its ε is claimed.
+    constants : "appendix" or "text"
+        The sensitivities used for the published noise: those of appendix H (eq. 64 and around it), or of section 6
+        (every O(·) taken literally).
+    edge_split : numbers, optional
+        Shares of ε and δ for the parts of a configuration: (e3, e4, e8) of 1, (σ_k, e6, e8) of 2, (σ_k, γ_s, e7, e8) of
+        3, (σ_k, γ_s, e9) of 4. Of the proven form: of precision, for (e3, e4).
+    choice_share : float
+        Share of ε and δ for the likelihood by which ``"choose"`` chooses.
+    ledger : Ledger, optional
+        Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
+    n_threads, random_state :
+        As in :class:`~discreet.LDA`. A seeded run promises nothing; the plain form draws nothing at random.
 
-    Attributes ---------- components_, alpha_, guarantee_ : The topics, their prior (it sums to ``alpha0``) and what
-    they promise. n_topics_ : int Topics found: fewer than ``n_topics`` where noise hides the others. eigenvalues_ :
-    array Eigenvalues of M₂ (word weights included, noise subtracted) that stand clear of the noise. ledger_ : Of a
-    private fit (not of a claimed one). configuration_, edge_split_, edges_ : Of a published form: what ran, the shares,
-    and for each part its name, ε, δ, printed sensitivity and scale of noise. ``edges_`` is for the curator. choice_ :
-    Of ``"choose"``: every candidate with its noisy log-likelihood.
+    Attributes
+    ----------
+    components_, alpha_, guarantee_ :
+        The topics, their prior (it sums to ``alpha0``) and what they promise.
+    n_topics_ : int
+        Topics found: fewer than ``n_topics`` where noise hides the others.
+    eigenvalues_ : array
+        Eigenvalues of M₂ (word weights included, noise subtracted) that stand clear of the noise.
+    ledger_ :
+        Of a private fit (not of a claimed one).
+    configuration_, edge_split_, edges_ :
+        Of a published form: what ran, the shares, and for each part its name, ε, δ, printed sensitivity and scale of
+        noise. ``edges_`` is for the curator.
+    choice_ :
+        Of ``"choose"``: every candidate with its noisy log-likelihood.
     """
 
     method = "spectral"

@@ -80,16 +80,33 @@ class SubsampledLDA(SampledUnits, TopicModel):
     * ``adaptive``: frequent words are those of the noisy counts at the start of an iteration; ε_sub is that of the
       rate vγ.
 
-    Parameters ---------- n_topics : int epsilon, delta : float The budget of one fit; ``delta`` should be far below one
-    divided by the number of units. As published: the total that the paper would print; ``delta`` only converts it.
-    alpha : float or array beta : float n_rounds : int Rounds, all of which are paid for. sampling_rate : float
-    local_sweeps : int Local sweeps in a round. clip : float The largest norm of a unit's contribution, in tokens. A
-    public number: do not choose it by looking at the documents. adaptive, boost, frequent_share : Sampling by Eq. 10.
-    ``boost`` · ``sampling_rate`` must be at most 1. tolerance, patience : Stop by Eq. 9. Needs ``fit(X, public=...)``.
-    max_tokens : int A public cap on the tokens of one unit, applied before anything else. as_published, order,
-    round_epsilon, max_count, noise : The published form. ``round_epsilon``, when given, takes the place of ``epsilon``
-    (the paper's experiments have order 14 and ε(α) = 2). ledger, checkpoint, checkpoint_every, n_threads, random_state,
-    progress, callbacks : As in :class:`~discreet.PrivateLDA`. The published form refuses a ledger and a checkpoint.
+    Parameters
+    ----------
+    n_topics : int
+    epsilon, delta : float
+        The budget of one fit; ``delta`` should be far below one divided by the number of units. As published: the total
+        that the paper would print; ``delta`` only converts it.
+    alpha : float or array
+    beta : float
+    n_rounds : int
+        Rounds, all of which are paid for.
+    sampling_rate : float
+    local_sweeps : int
+        Local sweeps in a round.
+    clip : float
+        The largest norm of a unit's contribution, in tokens. A public number: do not choose it by looking at the
+        documents.
+    adaptive, boost, frequent_share :
+        Sampling by Eq. 10. ``boost`` · ``sampling_rate`` must be at most 1.
+    tolerance, patience :
+        Stop by Eq. 9. Needs ``fit(X, public=...)``.
+    max_tokens : int
+        A public cap on the tokens of one unit, applied before anything else.
+    as_published, order, round_epsilon, max_count, noise :
+        The published form. ``round_epsilon``, when given, takes the place of ``epsilon`` (the paper's experiments have
+        order 14 and ε(α) = 2).
+    ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbacks :
+        As in :class:`~discreet.PrivateLDA`. The published form refuses a ledger and a checkpoint.
 
     Attributes
     ----------
