@@ -79,11 +79,11 @@ def _cell(setting: Setting, seed: int) -> Iterator[Point]:
     confusion = np.zeros((len(labels), len(labels)))
     np.add.at(confusion, (truth, predicted), 1)
     shares = confusion / confusion.sum(axis=1, keepdims=True)
-    yield {"accuracy": float(confusion.trace() / confusion.sum()), "average": float(shares.diagonal().mean())}
     if setting["main"] and setting["method"] == CC_LBLA and setting["n_topics"] == setting["shown"]:
         for category, row in zip(labels.tolist(), shares, strict=True):
             for other, share in zip(labels.tolist(), row.tolist(), strict=True):
                 yield {"category": category, "predicted": other, "share": share}
+    yield {"accuracy": float(confusion.trace() / confusion.sum()), "average": float(shares.diagonal().mean())}
 
 
 def _predicted(setting: Setting, split: Split, seed: int) -> AnyArray:
