@@ -158,6 +158,16 @@ MODELS = (
         collections=True,
     ),
     Model(
+        "PrivateCrossLDA",
+        "discreet.models.cross.private",
+        "private-cross",
+        unit="document",
+        sound=Form(("epsilon",), ("delta", "budget", "units", "checkpoint")),
+        users=True,
+        selects_words=True,
+        collections=True,
+    ),
+    Model(
         "HybridCrossLBLA",
         "discreet.models.cross.hybrid",
         "hybrid-cross",

@@ -15,7 +15,20 @@ exits with code 2; nothing has been written and no budget spent, unless the mess
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
 from typing import Any
+
+_HOME = str(Path(__file__).parent)
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the line that called this package, however deep in it the reason was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOME):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 def counted(n: float, noun: str) -> str:

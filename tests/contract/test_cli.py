@@ -450,6 +450,25 @@ def test_collections_are_predicted(here: Path, run: Run) -> None:
     assert [str(one["collection"]) for one in found] == [max(one["chances"], key=one["chances"].get) for one in found]
 
 
+@pytest.mark.parametrize("group", [(), ("--group", "who")])
+def test_epsilon_with_collections_picks_the_private_cross_model(here: Path, run: Run, group: tuple[str, ...]) -> None:
+    words(here)
+    fit = ("fit", "texts.jsonl", "--text", "body", "--collection", "kind", "-k", 2, *group)
+    ran = run(*fit, "--epsilon", 8, *WORDS, "-o", "new")
+    assert ran.code == 0, ran.err
+    assert "the list of collections is public (it was read from the documents)" in ran.out
+    release = Release.load(here / "new")
+    unit = "user" if group else "document"
+    assert (release.method, release.guarantee.basis, release.guarantee.unit) == ("private-cross", "proven", unit)
+    assert release.collections == (0, 1)
+    assert run("topics", "new").out.count("\n") >= 6
+    texts = ("new", "texts.jsonl", "--text", "body")
+    by_kind = ("--collection", "kind")
+    for command in (("transform", *by_kind, "-o", "-"), ("evaluate", *by_kind), ("predict",)):
+        ran = run(command[0], *texts, *command[1:])
+        assert ran.code == 0, ran.err
+
+
 CLAIMS = {
     "subsampled": ("--epsilon", 1),
     "laplace": ("--epsilon", 1, "--sweeps", 2),
@@ -517,12 +536,12 @@ def test_without_epsilon_nothing_is_promised(here: Path, run: Run, method: str) 
     assert not release.ledger
 
 
-@pytest.mark.parametrize("method", ["subsampled", "spectral", "variational", "hybrid", "hybrid-cross"])
+@pytest.mark.parametrize("method", ["subsampled", "spectral", "variational", "private-cross", "hybrid", "hybrid-cross"])
 def test_other_private_methods_charge_a_budget(here: Path, run: Run, method: str) -> None:
     words(here)
     unit = "word" if method.startswith("hybrid") else "document"
     file = BudgetFile.create(here / "mails.budget", 8.0, 1e-6, unit)
-    collections = ("--collection", "who") if method == "hybrid-cross" else ()
+    collections = ("--collection", "who") if method.endswith("-cross") else ()
     ran = run(*PRIVATE[:-1], 8, *WORDS, "--method", method, "--budget", "mails.budget", *collections)
     assert ran.code == 0, ran.err
     release = Release.load(here / "new")

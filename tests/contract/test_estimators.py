@@ -17,6 +17,7 @@ from discreet import (
     HybridLDA,
     LaplaceCrossLBLA,
     LaplaceLDA,
+    PrivateCrossLDA,
     PrivateLDA,
     SpectralLDA,
     SubsampledLDA,
@@ -47,6 +48,10 @@ class RoundedCrossLDA(Labelled, CrossLDA):
 
 
 class RoundedCrossLBLA(Labelled, CrossLBLA):
+    pass
+
+
+class RoundedPrivateCrossLDA(Labelled, PrivateCrossLDA):
     pass
 
 
@@ -99,6 +104,7 @@ ESTIMATORS = {
     "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),
     "HybridLDA": RoundedHybridLDA(2, **PARTS),
     "HybridLDA as published": RoundedHybridLDA(2, as_published=True, **PARTS),
+    "PrivateCrossLDA": RoundedPrivateCrossLDA(2, n_rounds=2, **ONE),
     "HybridCrossLBLA": RoundedHybridCrossLBLA(2, alpha_rest=0.5, beta_rest=0.5, **PARTS),
     "HybridCrossLBLA as published": RoundedHybridCrossLBLA(2, alpha_rest=0.5, as_published=True, **PARTS),
     "CDP-ccLBLA+": RoundedLaplaceCrossLBLA(2, alpha_rest=0.5, n_sweeps=2, as_published=True),
@@ -113,7 +119,13 @@ ESTIMATORS = {
 }
 
 
-NOISY = ("these topics are unlikely to be useful", "delta=", "0 of 1 topics stand clear", "the private lower bound of")
+NOISY = (
+    "these topics are unlikely to be useful",
+    "delta=",
+    "0 of 1 topics stand clear",
+    "the private lower bound of",
+    "the collection ",
+)
 """What models warn of on tables of a few rows; tested elsewhere."""
 
 

@@ -80,6 +80,9 @@ PROOFS = {
         ),
         least=20,
     ),
+    "models/cross/private.proof.md": Proof(
+        ("models/cross/private.py", "models/cross/rounds.py", "models/cross/units.py"), PRIVATE, least=12
+    ),
     "mechanisms/vocabulary.proof.md": Proof(
         ("mechanisms/vocabulary.py", "kernels/sums/word_weights.py", "models/vectorizer.py"), least=11
     ),

@@ -28,6 +28,7 @@ PUBLIC = {
     "LaplaceCrossLBLA",
     "LaplaceLDA",
     "Ledger",
+    "PrivateCrossLDA",
     "PrivateLDA",
     "PrivateVectorizer",
     "Release",

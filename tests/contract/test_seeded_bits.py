@@ -28,6 +28,7 @@ from discreet import (
     HybridLDA,
     LaplaceCrossLBLA,
     LaplaceLDA,
+    PrivateCrossLDA,
     PrivateLDA,
     PrivateVectorizer,
     SpectralLDA,
@@ -83,6 +84,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
     "private, selected words": lambda: PrivateLDA(3, epsilon=40.0, n_rounds=12, **SEED).fit(
         selected().transform(texts())
+    ),
+    "private-cross": lambda: PrivateCrossLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus(), collections=USERS % 3),
+    "private-cross, users": lambda: PrivateCrossLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(
+        corpus(), groups=USERS, collections=np.arange(400) % 2
     ),
     "subsampled": lambda: SubsampledLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),
     "subsampled, adaptive": lambda: SubsampledLDA(3, epsilon=20.0, n_rounds=12, adaptive=True, **SEED).fit(

@@ -138,7 +138,7 @@ def faults_of_flow(d: Run, d1: Run) -> set[str]:
     if any(not np.array_equal(a, b) for x, y in steps for a, b in zip(x, y, strict=True)):
         found.add("a step reads private data")
     released = ("components_", "topic_shares_", "standard_errors_", "alpha_", "collection_components_", "switch_")
-    names = [name for name in released if hasattr(d.model, name)]
+    names = [name for name in (*released, "collection_shares_") if hasattr(d.model, name)]
     same = [np.array_equal(getattr(d.model, name), getattr(d1.model, name)) for name in names]
     same.append(getattr(d.model, "usefulness_", None) == getattr(d1.model, "usefulness_", None))
     if not all(same) or d.model.history_ != d1.model.history_:

@@ -32,7 +32,7 @@ def test_without_noise_the_table_stays(rule):
     table, share = truth()
     flat = without_topics(table, share)
     clear = (table > 0.06 * flat) & (table < 40 * flat)  # above the floor, and on the grid of ratios
-    found = rule(table, np.full(table.shape, 1e-12) * flat**2, share)
+    found = rule(table, np.full(table.shape, 1e-12) * flat**2, flat)
     np.testing.assert_allclose(found[clear], table[clear], rtol=0.11)  # the grid has steps of 22%
     if rule is shrunk:
         np.testing.assert_allclose(found[clear], table[clear], rtol=1e-6)
@@ -44,7 +44,7 @@ def test_under_much_noise_no_word_has_a_topic(rule):
     variance = np.full(table.shape, (1e4 * table.mean()) ** 2)
     noisy = table + np.random.default_rng(2).normal(0, np.sqrt(variance))
     noisy += (1 - noisy.sum(axis=0)) / len(noisy)  # topics of equal size
-    found = profiles(rule(noisy, variance, share))
+    found = profiles(rule(noisy, variance, without_topics(noisy, share)))
     assert np.abs(found - 1 / 6).mean() < 0.1
     if rule is posterior:
         assert np.abs(found - 1 / 6).max() < 0.12
@@ -57,7 +57,7 @@ def test_between_it_is_nearer_to_the_truth_than_the_noisy_table(rule):
     for seed in range(5):
         deviation = 0.7 * share.mean() / 6
         noisy = table + np.random.default_rng(seed).normal(0, deviation, table.shape)
-        found = rule(noisy, np.full(table.shape, deviation**2), share)
+        found = rule(noisy, np.full(table.shape, deviation**2), without_topics(noisy, share))
         assert ((found - table) ** 2).sum() < 0.67 * ((noisy - table) ** 2).sum()
 
 
@@ -66,7 +66,7 @@ def test_each_cell_is_shrunk_by_its_own_noise():
     flat = without_topics(table, share)
     variance = np.full(table.shape, 1e-30)
     variance[:, 0] = 4 * ((table - flat) ** 2).mean(axis=1)
-    kept = (shrunk(table, variance, share) - flat) / (table - flat)
+    kept = (shrunk(table, variance, flat) - flat) / (table - flat)
     inside = table > 0.2 * flat  # the floor does not interfere
     np.testing.assert_allclose(kept[:, 1:][inside[:, 1:]], 1, rtol=1e-6)
     np.testing.assert_allclose(kept[:, 0][inside[:, 0]], (1 / 3) / (1 / 3 + 4), rtol=1e-6)

@@ -314,7 +314,7 @@ def test_training_perplexity_and_pieces(corpus):
     theta /= theta.sum(axis=1, keepdims=True)
     logs = [math.log(theta[d] @ phi[:, w]) for d in range(40) for w in run.words[run.offsets[d] : run.offsets[d + 1]]]
     assert run.perplexity() == pytest.approx(math.exp(-np.mean(logs)))
-    with patch.object(subsampled_published, "VALUES", 50):  # many pieces of noise, one document each at least
+    with patch("discreet.models.published.VALUES", 50):  # many pieces of noise, one document each at least
         pieces = run_of(model, corpus)
         assert pieces.perplexity() == pytest.approx(run.perplexity())
         pieces.iterate(1)

@@ -82,7 +82,11 @@ def fit(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", metavar="|".join(METHODS), help="The model: private with --epsilon, otherwise lda."),
+        typer.Option(
+            "--method",
+            metavar="|".join(METHODS),
+            help="The model: private (with --collection private-cross) with --epsilon, otherwise lda.",
+        ),
     ] = None,
     as_published: Annotated[
         bool,
@@ -152,7 +156,7 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
-    name = method or ("lda" if epsilon is None else "private")
+    name = method or ("lda" if epsilon is None else "private" if collection is None else "private-cross")
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,

@@ -106,7 +106,10 @@ def predict(
 
     release = Release.load(model)
     if release.collections is None:
-        raise InputError(f"{model} has no collections, so it predicts none. Train one with --method cross-lda.")
+        raise InputError(
+            f"{model} has no collections, so it predicts none. Train one with --collection and --epsilon, or with "
+            "--method cross-lda."
+        )
     corpus = _documents(model, release, file, dataset, text, None, id_column)
     chances = release.predict_proba(corpus, n_threads=threads)
     names = range(corpus.n_documents) if corpus.labels is None else corpus.labels.tolist()

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary
@@ -23,13 +22,16 @@ from discreet.corpus.vocabulary import Vocabulary
 class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no types
     """Document-term counts of a corpus whose vocabulary was selected privately."""
 
-    _facts: tuple[Vocabulary, AnyArray | None, Tokenizer | None] | None = None
+    _facts: tuple[Vocabulary, Tokenizer | None, dict[str, Any]] | None = None
+    """Words, tokenizer, and the columns of the corpus that say something of each document, by name."""
 
     @classmethod
     def of(cls, corpus: Corpus) -> SelectedCounts:
-        """The counts of a corpus, with its vocabulary, groups and tokenizer."""
+        """The counts of a corpus, with its vocabulary, groups, collections and tokenizer."""
         counts = cls(corpus.to_counts())
-        counts._facts = (corpus.vocabulary, corpus.groups, corpus.tokenizer)
+        columns = {"groups": corpus.groups, "collections": corpus.collections}
+        known = {name: column for name, column in columns.items() if column is not None}
+        counts._facts = (corpus.vocabulary, corpus.tokenizer, known)
         return counts
 
     def __getitem__(self, key: Any) -> Any:
@@ -37,8 +39,8 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
         if isinstance(part, SelectedCounts) and self._facts is not None:
             rows, *columns = key if isinstance(key, tuple) else (key,)
             if all(other is ... or (isinstance(other, slice) and other == slice(None)) for other in columns):
-                words, groups, tokenizer = self._facts
-                part._facts = (words, None if groups is None else np.atleast_1d(groups[rows]), tokenizer)
+                words, tokenizer, known = self._facts
+                part._facts = (words, tokenizer, {name: np.atleast_1d(known[name][rows]) for name in known})
         return part
 
     def copy(self) -> SelectedCounts:
@@ -50,7 +52,7 @@ class SelectedCounts(sp.csr_matrix):  # type: ignore[misc]  # scipy ships no typ
         """The current counts as a corpus with the facts; None if the facts do not fit, or are not known."""
         if self._facts is None:
             return None
-        words, groups, tokenizer = self._facts
-        if self.shape[1] != len(words) or (groups is not None and self.shape[0] != len(groups)):
+        words, tokenizer, known = self._facts
+        if self.shape[1] != len(words) or any(len(column) != self.shape[0] for column in known.values()):
             return None
-        return replace(Corpus.from_counts(self, words, groups=groups), tokenizer=tokenizer)
+        return replace(Corpus.from_counts(self, words, **known), tokenizer=tokenizer)

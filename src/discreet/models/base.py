@@ -78,6 +78,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _check_together(self) -> None:
         """Parameters that do not go together. ``fit`` calls it, and ``fit_text`` before words are charged."""
 
+    def _check_documents(self, corpus: Corpus) -> None:
+        """Refuse documents that ``fit`` would refuse whatever their words. ``fit_text`` calls it before words are
+        charged."""
+
     def _forget(self) -> None:
         """Delete what an earlier fit has set: a fit that is refused or interrupted must not show that fit's
         guarantee."""
@@ -105,7 +109,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away
-                self._codebook = X.codebook
+                if X.codebook is not None:
+                    self._codebook = X.codebook
                 return X
             check_codebook(X.codebook, self._codebook)
             if self._vocabulary is not None and X.vocabulary != self._vocabulary:

@@ -14,6 +14,7 @@ import numpy as np
 from discreet._errors import DiscreetError, InputError, WouldLeak
 from discreet._random import Key
 from discreet.corpus.builder import AnyTokenizer
+from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike
 from discreet.corpus.readers.matrices import keep_words
@@ -50,6 +51,7 @@ def fit_text(
     X: Any,
     *,
     groups: Any = None,
+    collections: Any = None,
     vocabulary: Vocabulary | PathLike | Iterable[str] | None = None,
     tokenizer: AnyTokenizer = None,
     max_words: int | None = None,
@@ -75,12 +77,14 @@ def fit_text(
     Parameters
     ----------
     model : estimator
-        Any topic model. ``PrivateLDA``, ``SubsampledLDA``, ``VariationalLDA`` and ``SpectralLDA`` can select words, in
-        the forms that are proved.
+        Any topic model. ``PrivateLDA``, ``PrivateCrossLDA``, ``SubsampledLDA``, ``VariationalLDA`` and ``SpectralLDA``
+        can select words, in the forms that are proved.
     X : list of str, list of lists of words, or Corpus
         The documents. Words are selected only from a corpus that holds all words of its text.
     groups : array-like, optional
         One user id per document, which makes users the unit; by default those of the corpus.
+    collections : array-like, optional
+        The collection of each document, for models that compare collections; by default those of the corpus.
     vocabulary : list of words, file or Vocabulary, optional
         Public words. Other words are dropped.
     tokenizer : Tokenizer or function, optional
@@ -98,6 +102,10 @@ def fit_text(
 
         X, tokenizer = all_words(X, Tokenizer.of(tokenizer)), None
     corpus = _read(model, X, groups, vocabulary, tokenizer, None if selecting else max_words)
+    if "collections" in signature(model.fit).parameters:  # missing labels are found before words are charged
+        corpus = replace(corpus, collections=collection_labels(corpus, collections))
+    elif collections is not None:
+        raise InputError(f"{type(model).__name__} does not compare collections. Leave collections= out.")
     if selecting and corpus.vocabulary.complete:
         fitted: Model = _fit_selected(model, corpus, max_words, share, after_selection)
         return fitted
@@ -144,6 +152,7 @@ def _fit_selected(
 
     model._check_parameters()
     model._check_together()
+    model._check_documents(corpus)
     broadcast_alpha(getattr(model, "alpha", 1.0), int(model.n_topics))
     if not isinstance(getattr(model, "word_prior", None), Mapping | None):
         raise InputError(

@@ -6,12 +6,11 @@ stated once, when a `PrivateFit` is created.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from discreet._errors import DiscreetError, InputError, counted
+from discreet._errors import DiscreetError, InputError, counted, warn_caller
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
@@ -139,7 +138,7 @@ class PrivateFit:
             self._checkpoint.done()
         found: Usefulness | None = getattr(self._model, "usefulness_", None)
         if found is not None and not found.useful and not self._foreseen:
-            warnings.warn(f"these {found.summary()}", stacklevel=3)
+            warn_caller(f"these {found.summary()}")
 
     def _guarantee(
         self, epsilon: float, conditions: tuple[str, ...], remarks: Callable[[], tuple[str, ...]]
@@ -165,7 +164,7 @@ class PrivateFit:
             self.ledger.would_take((*plan, *self._vocabulary.owed(self.ledger)))
             self._foreseen = foreseen(self._corpus.n_words, int(self._model.n_topics), self.setting)
         if self._foreseen:
-            warnings.warn(f"these {self._foreseen}", stacklevel=4)
+            warn_caller(f"these {self._foreseen}")
 
 
 def open_ledger(model: Any, unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Ledger:
@@ -196,12 +195,10 @@ def units_in_words(n_units: float, *, public: bool) -> str:
     return counted(n_units, "unit") if public else f"about {counted(n_units, 'unit')} (a noisy count)"
 
 
-def warn_of_delta(delta: float, n_units: float, units: str, stacklevel: int) -> None:
-    """Warn if delta is so large that the guarantee means little. ``units``: their number as text; ``stacklevel``: from
-    the caller."""
+def warn_of_delta(delta: float, n_units: float, units: str) -> None:
+    """Warn if delta is so large that the guarantee means little. ``units``: their number as text."""
     if delta * n_units >= 1:
-        warnings.warn(
+        warn_caller(
             f"delta={delta:g} is not below one over the number of units, with {units}: it would permit publishing one "
             "unit outright. Choose a much smaller delta.",
-            stacklevel=stacklevel + 1,
         )

@@ -144,7 +144,7 @@ class HybridCrossLBLA(LiouvillePriors, HybridLDA, ComparesCollections):
         ignored."""
         self._check_parameters()
         alpha, alpha_rest = self._document_prior()
-        plan = None if self.as_published else self._plan()
+        plan = None if self.as_published else self._sweep_plan()
         parts = self._check_published() if self.as_published else None
         corpus = self._read(X, reset=True)
         check_sizes(corpus, self.n_topics)

@@ -126,12 +126,12 @@ class HybridLDA(Running, Resumable, Paying, TopicModel):
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         if self.as_published:
             return self._fit_as_published(X, alpha)
-        plan = self._plan()
+        plan = self._sweep_plan()
         corpus = self._read(X, reset=True)
         self._train(plan, corpus, corpus, alpha, Training)
         return self
 
-    def _plan(self) -> HybridPlan:
+    def _sweep_plan(self) -> HybridPlan:
         return HybridPlan.make(
             Budget(float(self.epsilon), float(self.delta)) if self.epsilon is not None else None,
             float(self.delta),

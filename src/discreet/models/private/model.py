@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Self
 
+from discreet.corpus.corpus import Corpus
 from discreet.engines import open_units
+from discreet.engines.interface import UnitEngine
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Topics, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
@@ -102,18 +105,32 @@ class PrivateLDA(SampledUnits, TopicModel):
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
-        alpha = broadcast_alpha(self.alpha, self.n_topics)
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
+        return self._train(corpus, groups, open_units, PrivateRounds)
+
+    def _train(
+        self,
+        corpus: Corpus,
+        groups: Any,
+        open_engine: Callable[..., UnitEngine],
+        rounds: type[PrivateRounds],
+        *assumed: str,
+        **facts: Any,
+    ) -> Self:
+        """Train by ``rounds`` on the engine given. ``assumed`` are more conditions of the guarantee; ``facts`` tell a
+        checkpoint of this run from others."""
+        alpha = broadcast_alpha(self.alpha, self.n_topics)
         selected = corpus.vocabulary.origin == "private-selection"
         prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
         fit = PrivateFit(self, corpus, groups=groups)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
-        fit.resume(plan.entries, **({} if prior is None else {"word_prior": prior.tolist()}))
-        engine = open_units(
+        fit.resume(plan.entries, **facts, **({} if prior is None else {"word_prior": prior.tolist()}))
+        engine = open_engine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
+        self._foresee(plan)
         payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn
-        training = PrivateRounds(self, plan, engine, payment, alpha, fit.saved, prior)
+        training = rounds(self, plan, engine, payment, alpha, fit.saved, prior)
         self.history_, conditions = self._run_sweeps(
             self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
         )
@@ -122,8 +139,11 @@ class PrivateLDA(SampledUnits, TopicModel):
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
         public = [name for name in ("n_units", "word_prior") if getattr(self, name) is not None]
-        fit.end(plan.entries, plan.epsilon, *(f"{name} is public" for name in public), *conditions)
+        fit.end(plan.entries, plan.epsilon, *assumed, *(f"{name} is public" for name in public), *conditions)
         return self
+
+    def _foresee(self, plan: PrivatePlan) -> None:
+        """Called before anything is charged, for warnings that read public facts."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

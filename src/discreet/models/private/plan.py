@@ -27,8 +27,9 @@ usual one most of it would be lost by rounding."""
 SIZES = 64
 """Bins of the histogram of unit sizes: bin b holds norms from 2^(b/4) on, in units of one token."""
 
-SIZE_SHARE, WORD_SHARE = 0.004, 0.05
-"""Shares of the budget (as precision) for the histogram of unit sizes and for the word frequencies."""
+SIZE_SHARE, WORD_SHARE, COLLECTION_SHARE = 0.004, 0.05, 0.15
+"""Shares of the budget (as precision) for the histogram of unit sizes, for the word frequencies, and for those of each
+collection where collections are compared."""
 
 
 ONLY_NOISE = "epsilon={:g} is so small that the result would be only noise. Choose a larger epsilon."
@@ -65,17 +66,25 @@ class PrivatePlan:
     sizes: DiscreteGaussianRelease
     frequencies: DiscreteGaussianRelease
     preliminary: tuple[Entry, ...]
-    """The entries of these two releases, which precede the rounds."""
+    """The entries of the releases that precede the rounds."""
     rounds: tuple[Entry, ...]
     threshold: int
     """A unit takes part when its 32 random bits are below this."""
     epsilon: float
+    of_collections: DiscreteGaussianRelease | None = None
+    """The word frequencies of each collection, where collections are compared."""
 
     @classmethod
     def make(
-        cls, model: PrivateLDA | VariationalLDA, n_words: int, vocabulary_entries: tuple[Entry, ...] = ()
+        cls,
+        model: PrivateLDA | VariationalLDA,
+        n_words: int,
+        vocabulary_entries: tuple[Entry, ...] = (),
+        *,
+        n_collections: int = 0,
     ) -> PrivatePlan:
-        """``vocabulary_entries``: the cost of the words, which comes from the same budget."""
+        """``vocabulary_entries``: the cost of the words, which comes from the same budget. With ``n_collections`` a
+        round releases a table of word × topic for each collection, and one for all of them together."""
         assert model.epsilon is not None
         budget = Budget(float(model.epsilon), float(model.delta))
         if model.n_units is not None and model.delta >= 1 / model.n_units:
@@ -83,12 +92,18 @@ class PrivatePlan:
                 f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: it "
                 "would permit publishing one unit outright. Choose a much smaller delta, such as a thousandth of that."
             )
-        values = SIZES + n_words * (1 + int(model.n_topics) * int(model.n_rounds))
+        cells = n_words * (1 + n_collections) * int(model.n_topics)
+        values = SIZES + n_words * (1 + n_collections) + cells * int(model.n_rounds)
         # the noise multiplier if one release of all values took the whole budget
         whole = gaussian(budget, cells=values, scale=SCALE).noise
         sizes = on_grid(whole / math.sqrt(SIZE_SHARE), SIZES, scale=SCALE, steps=STEPS)
         frequencies = on_grid(whole / math.sqrt(WORD_SHARE), n_words, scale=SCALE, steps=STEPS)
-        preliminary = Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies")
+        preliminary = [Entry(sizes, 1, "histogram of unit sizes"), Entry(frequencies, 1, "word frequencies")]
+        of_collections = None
+        if n_collections:
+            noise, n_rows = whole / math.sqrt(COLLECTION_SHARE), n_collections * n_words
+            of_collections = on_grid(noise, n_rows, scale=SCALE, steps=STEPS)
+            preliminary.append(Entry(of_collections, 1, "word frequencies of each collection"))
         if sizes.sensitivity < 1 or frequencies.sensitivity < 1:
             raise InputError(ONLY_NOISE.format(model.epsilon))
         threshold = coin_threshold(model.sampling_rate)
@@ -96,13 +111,13 @@ class PrivatePlan:
             budget,
             profile=rising(int(model.n_rounds)),
             sampling_rate=coin_rate(threshold),
-            cells=n_words * int(model.n_topics),
+            cells=cells,
             scale=SCALE,
             steps=4 * STEPS,
             alongside=(*preliminary, *vocabulary_entries),
             label="topic counts",
         )
-        return cls(sizes, frequencies, preliminary, found.plan, threshold, found.epsilon)
+        return cls(sizes, frequencies, tuple(preliminary), found.plan, threshold, found.epsilon, of_collections)
 
     @property
     def entries(self) -> tuple[Entry, ...]:

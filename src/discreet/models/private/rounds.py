@@ -16,6 +16,7 @@ from discreet.mechanisms.release import Releases
 from discreet.models.private import shrink
 from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.shrink import Average
+from discreet.privacy.events import DiscreteGaussianRelease
 from discreet.release.usefulness import Setting, judge
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
@@ -49,22 +50,21 @@ def usual_sweeps(n_topics: int) -> int:
     return SWEEPS if n_topics <= FEW_TOPICS else MORE_SWEEPS
 
 
-_RELEASED = (
-    "n_units",
-    "clip",
-    "frequencies",
-    "word_weights",
-    "table",
-    "cell_weights",
-    "size",
-    "final_weight",
-    "n_tokens",
-)
-"""Fields of a run that a checkpoint keeps beside the averages: functions of what was released."""
-
-
 class PrivateRounds:
     """One training run. The engine is private; every other field is a function of what was released."""
+
+    released: tuple[str, ...] = (
+        "n_units",
+        "clip",
+        "frequencies",
+        "word_weights",
+        "table",
+        "cell_weights",
+        "size",
+        "final_weight",
+        "n_tokens",
+    )
+    """Fields that a checkpoint keeps beside the averages."""
 
     def __init__(
         self,
@@ -95,23 +95,23 @@ class PrivateRounds:
         start = generator.exponential(1.0, (engine.n_words, model.n_topics))
         if self.seeds is not None:
             start = (1 - self.seeds.sum(axis=1, keepdims=True)) * start + model.n_topics * self.seeds
-        self.table = self.frequencies[:, None] * start
-        self.cell_weights = np.repeat(self.word_weights[:, None], model.n_topics, axis=1)
+        self.table = self._first_table(start)
+        self.cell_weights = self._all_cells(np.repeat(self.word_weights[:, None], model.n_topics, axis=1))
         self.size = math.nan  # no round yet
-        self.running = Average.nothing(engine.n_words, model.n_topics)
-        self.final = Average.nothing(engine.n_words, model.n_topics)
+        self.running = Average.nothing(*self.cell_weights.shape)
+        self.final = Average.nothing(*self.cell_weights.shape)
         self.final_weight = 0.0
 
     def _state(self) -> dict[str, Any]:
         """For a checkpoint: functions of what was released, and nothing else."""
         averages = {"running": self.running, "final": self.final}
         return {
-            **{name: getattr(self, name) for name in _RELEASED},
+            **{name: getattr(self, name) for name in self.released},
             **{f"{name}_{part}": getattr(a, part) for name, a in averages.items() for part in ("value", "variance")},
         }
 
     def _resume(self, saved: Mapping[str, AnyArray]) -> None:
-        for name in _RELEASED:
+        for name in self.released:
             found = saved[name]
             setattr(self, name, found if found.ndim else float(found))
         for name in ("running", "final"):
@@ -143,7 +143,7 @@ class PrivateRounds:
         self.word_weights = (self.frequencies * engine.n_words) ** self.model.word_power
         self.n_tokens = max(float(noisy.sum()), 1.0)
         units = units_in_words(self.n_units, public=self.model.n_units is not None)
-        warn_of_delta(self.model.delta, self.n_units, units, stacklevel=5)
+        warn_of_delta(self.model.delta, self.n_units, units)
 
     @property
     def seeds(self) -> FloatArray | None:
@@ -159,7 +159,7 @@ class PrivateRounds:
         self.payment.open_round(number, self._state)
         model, engine, event = self.model, self.engine, self.events[number - 1]
         background = BACKGROUND_SHARE * shrink.profiles(self.table)
-        grid = self.clip / event.sensitivity
+        grid = self._grid(event)
         exact = engine.residuals(
             Round(number, self.plan.threshold, self._weights(), self.alpha, self.local_sweeps),
             cell_weights=self.cell_weights / grid,
@@ -170,18 +170,44 @@ class PrivateRounds:
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)
-        size = beyond.sum() / (1 - BACKGROUND_SHARE)  # of a clipped unit, in weighted tokens
+        size = self._total(beyond) / (1 - BACKGROUND_SHARE)  # of a clipped unit, in weighted tokens
         self.size = size if math.isnan(self.size) else self.size + max(step, 0.05) * (size - self.size)
-        mean = beyond + self.size * self.frequencies[:, None] * background
+        mean = beyond + self._subtracted(background)
         self.running.move(mean, variance, step)
         if number > model.n_rounds * 2 / 3:
             weight = (event.sensitivity / event.scale) ** 2
             self.final_weight += weight
             self.final.move(mean, variance, weight / self.final_weight)
         trusted = shrink.TRUST * self.running.variance
-        self.table = shrink.shrunk(self.running.value, trusted, self.frequencies, self.seeds)
-        self.cell_weights = self._weigh_cells()
+        self.table = self._shrunk(shrink.shrunk, self.running.value, trusted)
+        self.cell_weights = self._all_cells(self._weigh_cells(self.table))
         return {}
+
+    # A subclass whose rounds release other cells than word × topic says here what its cells are.
+
+    def _first_table(self, start: FloatArray) -> FloatArray:
+        """The table of the first round, from first profiles of the words over topics."""
+        return self.frequencies[:, None] * start
+
+    def _all_cells(self, cell_weights: FloatArray) -> FloatArray:
+        """The weights of all cells that a round releases, from those of word × topic."""
+        return cell_weights
+
+    def _grid(self, event: DiscreteGaussianRelease) -> float:
+        """One step of the grid, in tokens."""
+        return self.clip / event.sensitivity
+
+    def _total(self, beyond: FloatArray) -> float:
+        """All that the units contributed to the cells, each token counted once."""
+        return float(beyond.sum())
+
+    def _subtracted(self, background: FloatArray) -> FloatArray:
+        """What the units left out of each cell because the background says it."""
+        return self.size * self.frequencies[:, None] * background
+
+    def _shrunk(self, rule: shrink.Rule, noisy: FloatArray, variance: FloatArray) -> FloatArray:
+        """The table that ``rule`` makes of the noisy cells."""
+        return rule(noisy, variance, shrink.without_topics(noisy, self.frequencies, self.seeds))
 
     def _weights(self) -> FloatArray:
         """The topic weights of local steps: φ̃ times the number of words."""
@@ -190,10 +216,10 @@ class PrivateRounds:
     def _step(self, number: int) -> float:
         return float(number**-STEP)
 
-    def _weigh_cells(self) -> FloatArray:
+    def _weigh_cells(self, table: FloatArray) -> FloatArray:
         """Weights by word and by share of the topic; one common factor keeps the usual norm of a contribution
         unchanged."""
-        profiles = shrink.profiles(self.table)
+        profiles = shrink.profiles(table)
         weights = self.word_weights[:, None] * (self.model.n_topics * profiles + LEAST) ** -EVENNESS
         known = BACKGROUND_SHARE * (2 - BACKGROUND_SHARE)
         now = (self.frequencies[:, None] * profiles * (1 - known * profiles) * weights**2).sum()
@@ -206,7 +232,7 @@ class PrivateRounds:
         return self.final if self.final_weight else self.running
 
     def final_table(self) -> FloatArray:
-        return shrink.posterior(self.best.value, self.best.variance, self.frequencies, self.seeds)
+        return self._shrunk(shrink.posterior, self.best.value, self.best.variance)
 
     def finish(self, setting: Setting) -> None:
         """Set the topics of the model, the noise that remains in them, and whether they stand out from it."""

@@ -7,7 +7,9 @@ end by a posterior mean.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -63,26 +65,24 @@ def without_topics(noisy: FloatArray, frequencies: FloatArray, seeds: FloatArray
     return np.asarray(np.maximum(flat, flat.max() * 1e-9))
 
 
-def shrunk(
-    noisy: FloatArray, variance: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None
-) -> FloatArray:
+Rule: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""How a noisy table is pulled towards an expected one: of the noisy table, its variance and the expected table."""
+
+
+def shrunk(noisy: FloatArray, variance: FloatArray, flat: FloatArray) -> FloatArray:
     """The linear rule (empirical Bayes, James and Stein's in spirit): a word keeps the share τ²/(τ² + v) of its
-    deviation from `without_topics`, where v is the noise variance of the cell and τ² the variance of the word's profile
-    beyond the noise."""
-    flat = without_topics(noisy, frequencies, seeds)
+    deviation from the expected table ``flat``, for instance `without_topics`, where v is the noise variance of the cell
+    and τ² the variance of the word's profile beyond the noise."""
     apart = noisy - flat
     signal = np.maximum((apart**2 - variance).mean(axis=1), 0)[:, None]
     keep = signal / np.maximum(signal + variance, 1e-300)
     return np.asarray(np.maximum(flat + keep * apart, FLOOR * flat))
 
 
-def posterior(
-    noisy: FloatArray, variance: FloatArray, frequencies: FloatArray, seeds: FloatArray | None = None
-) -> FloatArray:
-    """The posterior mean of each cell given its noisy value. The prior of its ratio to `without_topics` is Gamma(a, a),
-    with the same a for all cells of a word, one of `SHAPES`; the share of words with each shape is estimated from all
-    words (EM)."""
-    flat = without_topics(noisy, frequencies, seeds)
+def posterior(noisy: FloatArray, variance: FloatArray, flat: FloatArray) -> FloatArray:
+    """The posterior mean of each cell given its noisy value. The prior of its ratio to the expected table ``flat`` is
+    Gamma(a, a), with the same a for all cells of a word, one of `SHAPES`; the share of words with each shape is
+    estimated from all words (EM)."""
     ratios, masses = _ratios()
     n_words = len(noisy)
     likelihood = np.empty((*noisy.shape, len(SHAPES)))

@@ -213,7 +213,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     def _warn_of_noise(self, n_units: float, clear: int, *, public: bool = False) -> None:
         """Warn of hidden topics, and of delta: functions of what was released, or of a ``public`` number of units."""
         units = units_in_words(n_units, public=public)
-        warn_of_delta(self.delta, n_units, units, stacklevel=4)
+        warn_of_delta(self.delta, n_units, units)
         if clear < self.n_topics:
             message = (
                 f"{clear} of {self.n_topics} topics stand clear of the noise, with {units}, {self.n_features_in_:,} "
