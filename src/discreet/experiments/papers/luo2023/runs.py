@@ -106,13 +106,15 @@ GRID = Grid("luo2023-text", 1, _settings, _cell, (*MEASURES, *EXAMPLES), repetit
 
 NOTES = (
     *STAND_INS,
-    "Repetitions are the ten folds of a cross-validation, as in the paper: nine tenths of the documents for training. "
-    "Folds share training documents, so that the intervals are a little too narrow.",
+    "A repetition is one fold of a ten-fold cross-validation, as in the paper: nine tenths of the documents are for "
+    "training. How many folds were run stands below. Folds share training documents, so that the intervals are a "
+    "little too narrow.",
     "The paper tokenises and lemmatises by NLTK and removes stop words; it does not say how many words it keeps. Here: "
     "lemmas by simplemma, scikit-learn's list of stop words, the 3,000 most frequent words of the set.",
     PRIORS,
     f"{SWEEPS} sweeps, of which ten at lag ten are averaged (the paper: 600; LDA: the last ten sweeps). Sweeps are "
     "frozen, and topic and switch are drawn together (docs/papers.md). “As published”, on abstracts only, is the "
     "paper's sequential sampler, which draws them by turns and leaves a factor out.",
-    "Figures 1, 5 and 6 and Tables 5 to 8 show the same runs.",
+    "Figures 1, 5 and 6 and Tables 5 to 8 show the same runs. Bounds for words such as “much better” were chosen "
+    "before them.",
 )

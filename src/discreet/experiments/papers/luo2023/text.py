@@ -224,8 +224,8 @@ TABLE_6 = experiment(
     "table6",
     "Mixed topic coherence of ccLDA and ccLBLA",
     "C_V of the union of a topic's ten best common words and the ten best words of each collection, mean over topics. "
-    "Meetings of words are counted in the training documents; the paper's Palmetto counts them in Wikipedia, so its "
-    "numbers are on another scale.",
+    "Meetings of words are counted in the training documents. The paper has Palmetto count them in an external corpus, "
+    "so its numbers are on another scale.",
     f"The paper does not say how many topics it had; judged at K = {SHOWN}.",
     findings=(
         Finding(
