@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from discreet.cli.wording import in_options
-from discreet.corpus import Vocabulary, read
+from discreet.corpus import Tokenizer, Vocabulary, read
 from discreet.corpus.lemmas import lemmatizer
 from discreet.evaluation import mixed_coherence
 from discreet.privacy import EXACT_COUNTS, Guarantee
@@ -174,6 +174,10 @@ def test_lemmas(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         "note: 1 of 3 words of words.txt have another word as their lemma, for instance 'rains'; text is read by its"
     ) in run(*fit, "--lemmas", "en", "--vocabulary", "words.txt", "-o", "list").err
+    ran = run(*fit, "--lemmas", "DE", "-o", "german")
+    assert "note: the stop words are English; give those of the language DE with --stop-words FILE" in ran.err
+    assert Release.load("german").tokenizer == Tokenizer(lemmas="de", stop_words=None)
+    assert "the stop words are English" not in run(*fit, "--lemmas", "de", "--stop-words", "none", "-o", "all").err
     ran = run(*fit, "--lemmas", "english", "-o", "none")
     assert (ran.code, "there are no lemmas for the language 'english'. Give the code" in ran.err) == (2, True)
     uci(here, "1\n1\n1\n1 1 2\n", "rain\n")

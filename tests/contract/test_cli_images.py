@@ -58,7 +58,7 @@ def test_a_folder_of_pictures_from_fit_to_predict(pictures: Path, run: Run) -> N
     (pictures / "test" / "across" / "1.png").write_bytes(b"no picture")
     ran = run("transform", "new", "test", "-o", "rows.csv")
     assert ran.code == 0, ran.err
-    assert "warning: 1 picture cannot be read" in ran.err
+    assert "warning: 1 picture left out (cannot be read as a picture): 'across/1.png'" in ran.err
     table = list(csv.reader(Path("rows.csv").read_text().splitlines()))
     assert [row[1] for row in table[:3]] == ["id", "across/0.png", "across/2.png"]
     assert run("transform", "new", "test", "-o", "rows.npy").code == 0
@@ -79,7 +79,11 @@ def test_a_private_model_needs_public_pictures(pictures: Path, run: Run) -> None
     ran = run(*fit, "--max-words", 20)
     assert ran.code == 2
     assert "learnt from the private pictures" in ran.err
-    assert "Name a folder of public pictures, which they are learnt from instead, with --codebook." in ran.err
+    assert "Name a folder of other pictures, which are public, with --codebook." in ran.err
+    for own in ("train", "train/down", "."):  # the same folder, one inside it, one around it
+        ran = run(*fit, "--codebook", own, "--max-words", 20)
+        assert (ran.code, "learnt from the private pictures, or from some of them" in ran.err) == (2, True), own
+    assert not (pictures / "new").exists()
     ran = run(*fit, "--codebook", "test", "--max-words", 20)
     assert ran.code == 0, ran.err
     release = Release.load(pictures / "new")
@@ -92,6 +96,35 @@ def test_a_private_model_needs_public_pictures(pictures: Path, run: Run) -> None
     Codebook.learn(image_patches(pictures / "test"), 12, public=True).save(pictures / "public.npz")
     assert run(*fit, "--codebook", "public.npz", "--overwrite").code == 0
     assert Release.load(pictures / "new").n_words == 12
+
+
+@pytest.mark.filterwarnings("ignore:these topics are unlikely to be useful")
+def test_a_private_fit_names_and_counts_no_picture(pictures: Path, run: Run) -> None:
+    (pictures / "train" / "across" / "secret1.png").write_bytes(b"no picture")
+    (pictures / "train" / "across" / "secret2.png").write_bytes(b"no picture")
+    cv2.imwrite(str(pictures / "train" / "across" / "secret3.png"), np.zeros((8, 200), np.uint8))
+    for codebook in (("--codebook", "test"), ()):
+        ran = run("fit", "train", "--epsilon", 1, "-k", 2, "-o", "new", "--max-words", 20, *codebook, "--overwrite")
+        assert ran.code == (0 if codebook else 2), ran.err
+        said = "warning: some pictures cannot be read, or are smaller than a patch, and were left out\n"
+        assert ran.err.count(said) == 1
+        assert "secret" not in ran.err
+        assert "left out (" not in ran.err
+
+
+def test_a_model_of_pictures_is_given_something_else(pictures: Path, run: Run) -> None:
+    assert run("fit", "train", "-k", 2, "--sweeps", 1, "--max-words", 9, "-q", "-o", "model").code == 0
+    (pictures / "texts.jsonl").write_text('{"text": "rain and wind, rain and wind"}\n')
+    (pictures / "empty").mkdir()
+    for documents in ("texts.jsonl", "empty"):
+        for command in (("transform", "model", documents, "-o", "rows.csv"), ("evaluate", "model", documents)):
+            ran = run(*command)
+            said = f"model was trained on pictures, and there are none in {documents}. Give a folder of pictures.\n"
+            assert (ran.code, ran.err) == (2, f"discreet: {said}")
+    ran = run("transform", "model", "nowhere", "-o", "rows.csv")
+    assert (ran.code, "there is no file or folder nowhere" in ran.err) == (2, True)
+    ran = run("fit", "empty", "-o", "new")
+    assert (ran.code, "or of pictures" in ran.err) == (2, True)
 
 
 def test_options_of_text_are_refused(pictures: Path, run: Run) -> None:

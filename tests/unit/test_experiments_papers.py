@@ -14,6 +14,7 @@ from discreet import experiments
 from discreet.cli import main
 from discreet.corpus import Corpus, Vocabulary
 from discreet.experiments.data import as_public, zhao_split
+from discreet.experiments.own import cross
 from discreet.experiments.own import table as private
 from discreet.experiments.papers.huang2021 import runs as sub_lda_runs
 from discreet.experiments.papers.zhao2021 import figure5 as zhao2021
@@ -134,6 +135,16 @@ def test_the_ratio_is_to_plain_lda_over_the_same_words():
     selected = {**place, "words": "selected"}
     assert private.plain_lda(selected) == {**selected, "method": "lda"}
     assert private.plain_lda({**place, "method": "unigram"}) is None
+
+
+def test_private_collections_are_a_public_rule_and_judged_by_cross_lda():
+    found = [
+        cross.archive(category) for category in ("cs.LG", "stat.ML", "q-bio.NC", "q-fin.ST", "quant-ph", "math.PR")
+    ]
+    assert found == ["cs", "stat", "q", "q", "other", "other"]
+    place = {"collections": "archive", "method": "private-cross", "epsilon": 1.0}
+    assert cross.plain_cross(place) == {**place, "method": "cross-lda", "epsilon": None}
+    assert cross.plain_cross({**place, "method": "unigram"}) is None
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

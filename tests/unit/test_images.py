@@ -16,6 +16,7 @@ from discreet import Corpus, CrossLDA, DataNotFound, InputError, PrivateLDA, Rel
 from discreet.corpus import Codebook, Grid, Patches, image_patches, read_images
 from discreet.corpus.kmeans import _first_centres, k_means, nearest
 from discreet.corpus.lines import watched_by
+from discreet.corpus.readers.images import PicturesLeftOut
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'discreet[images]'")
 
@@ -88,15 +89,17 @@ def test_unreadable_pictures_are_told_and_left_out(folder):
     (folder / "down" / "bad.jpg").write_bytes(b"no picture")
     (folder / "across" / "empty.png").write_bytes(b"")
     cv2.imwrite(str(folder / "down" / "tiny.png"), np.zeros((8, 200), np.uint8))
-    with pytest.warns(
-        UserWarning, match=r"3 pictures cannot be read, .* 'across/empty.png', 'down/bad.jpg', 'down/tiny.png'"
-    ):
+    with pytest.warns(PicturesLeftOut) as told:
         corpus = read_images(folder, max_words=5)
+    assert [str(one.message) for one in told] == [
+        "2 pictures left out (cannot be read as a picture): 'across/empty.png', 'down/bad.jpg'",
+        "1 picture left out (has no room for a patch of 32 pixels): 'down/tiny.png'",
+    ]
     assert corpus.n_documents == 12
     assert not {"down/bad.jpg", "across/empty.png", "down/tiny.png"} & set(corpus.labels)
     for i in range(5):
         (folder / "down" / f"bad{i}.jpg").write_bytes(b"no picture")
-    with pytest.warns(UserWarning, match=r"8 pictures .*'down/bad0.jpg', …"):
+    with pytest.warns(UserWarning, match=r"7 pictures .*'down/bad0.jpg', …|1 picture left out"):
         read_images(folder, max_words=5)
 
 
@@ -146,10 +149,13 @@ def test_folders_without_a_usable_picture(tmp_path):
     with pytest.raises(DataNotFound, match="no picture was found"):
         read_images(tmp_path)
     (tmp_path / "a.png").write_bytes(b"x")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(InputError, match="no picture is left"):
-            read_images(tmp_path)
+    with pytest.raises(InputError, match=r"none of the files can be used: each cannot be read as a picture\."):
+        read_images(tmp_path)
+    cv2.imwrite(str(tmp_path / "b.png"), np.zeros((8, 200), np.uint8))
+    both = "each cannot be read as a picture or has no room for a patch of 32 pixels"
+    with pytest.raises(InputError, match=both):
+        read_images(tmp_path)
+    (tmp_path / "b.png").unlink()
     (tmp_path / "a.txt").write_text("some text beside it")
     assert read(tmp_path).vocabulary == ("text",)  # a folder with as many texts is one of texts
 
@@ -273,11 +279,16 @@ def test_a_codebook_is_saved_and_loaded(patches, folder, tmp_path):
         {"grid": np.array([8, 16])},
         {"grid": np.array([0, 16, 64])},
         {"public": np.array(1)},
+        {"learnt_from": np.zeros((1, 31), np.uint8)},
+        {"learnt_from": np.zeros(32, np.uint8)},
+        {"learnt_from": np.zeros((1, 32))},
     ],
 )
 def test_damaged_codebooks_are_refused(arrays, tmp_path, patches):
     whole = {"format": np.array("discreet codebook 1"), "centres": np.zeros((2, 128), np.uint8)}
-    whole |= {"grid": np.array([8, 16, 64]), "public": np.array(False)}
+    whole |= {"grid": np.array([8, 16, 64]), "public": np.array(False), "learnt_from": np.zeros((1, 32), np.uint8)}
+    np.savez(tmp_path / "whole.npz", **whole)
+    assert len(Codebook.load(tmp_path / "whole.npz")) == 2
     np.savez(tmp_path / "book.npz", **({**whole, **arrays} if arrays else {"nothing": np.zeros(1)}))
     with pytest.raises(InputError) as caught:
         Codebook.load(tmp_path / "book.npz")
@@ -321,7 +332,11 @@ def test_a_private_model_takes_public_codebooks_only(patches, folder):
     for corpus in (own, own.restrict(Vocabulary(own.vocabulary, "public"))):  # public names do not make it public
         with pytest.raises(WouldLeak, match="learnt from the private pictures"):
             private.fit(corpus)
-    corpus = read_images(folder, codebook=folder, max_words=20)  # whoever names it as codebook= says that it is public
+    public = folder.parent / "public"
+    public.mkdir()
+    for i in range(4):
+        cv2.imwrite(str(public / f"{i}.png"), drawn("down", 100 + i))
+    corpus = read_images(folder, codebook=public, max_words=20)  # whoever names it as codebook= says that it is public
     assert corpus.vocabulary.origin == "public"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -329,3 +344,37 @@ def test_a_private_model_takes_public_codebooks_only(patches, folder):
     assert private.guarantee_.basis == "proven"
     assert any("public" in reason for reason in private.guarantee_.reasons)
     assert "if the word list is public" in private.guarantee_.summary()
+
+
+@pytest.mark.parametrize("public", ["same", "inside", "around", "one copy", "another file format"])
+def test_a_codebook_of_private_pictures_is_not_public(folder, public, tmp_path):
+    """Whatever was said: it was learnt from a picture that is to be protected."""
+    training, source = folder, folder
+    if public == "inside":
+        source = folder / "down"
+    elif public == "around":
+        training = folder / "down"
+    elif public != "same":
+        source = tmp_path / "public"
+        source.mkdir()
+        for i in range(4):
+            cv2.imwrite(str(source / f"{i}.png"), drawn("down", 100 + i))
+        name = "copy.png" if public == "one copy" else "copy.pgm"
+        cv2.imwrite(str(source / name), cv2.imread(str(folder / "across" / "2.png"), cv2.IMREAD_GRAYSCALE))
+    book = Codebook.learn(image_patches(source), 20, public=True)
+    saved = Codebook.load(book.save(tmp_path / "book.npz"))
+    for given in ({"codebook": source, "max_words": 20}, {"codebook": book}, {"codebook": saved}):
+        corpus = read_images(training, **given)
+        assert corpus.codebook == book
+        assert not corpus.codebook.public
+        for part in (corpus, corpus.restrict(Vocabulary(corpus.vocabulary, "public"))):
+            with pytest.raises(WouldLeak, match="learnt from the private pictures, or from some of them"):
+                PrivateLDA(2, epsilon=1, n_rounds=2).fit(part)
+    others = image_patches(training)[:1]  # across/0.png, or down/0.png
+    if public in ("one copy", "another file format"):
+        assert saved.corpus(others).codebook.public
+
+
+def test_a_codebook_of_private_pictures_keeps_no_digests(patches):
+    assert Codebook.learn(patches, 5).learnt_from == frozenset()
+    assert len(Codebook.learn(patches, 5, public=True).learnt_from) == 10  # two of the twelve are copies

@@ -31,6 +31,33 @@ def test_another_language():
     assert Tokenizer(stop_words=None, lemmas="fr")("maisons") == ["maison"]
 
 
+def test_another_language_has_letters_of_any_alphabet():
+    assert Tokenizer(lemmas="de", stop_words=None)("Schöne Bücher, Straße_1, zu 123") == ["schönes", "buch"]
+    assert Tokenizer(lemmas="en")("Bücher cats") == ["cat"] == Tokenizer(lemmas="EN")("Bücher cats")
+    assert Tokenizer(r"\b[a-z]{3,}\b", lemmas="de")("Bücher Haus") == ["haus"]  # a given pattern is kept
+    kept = Tokenizer(lemmas="de")
+    assert Tokenizer.from_json(kept.to_json()) == kept.without_stop_words()
+    words = PrivateVectorizer(8.0, lemmas="de").fit(["Bücher und Häuser", "ein Buch, ein Haus"] * 1_000)
+    assert {"buch", "haus"} <= set(words.vocabulary_)
+
+
+def test_german_nouns_are_looked_up_with_their_capital_letter():
+    """The lemma of "haus" is "hausen", a verb; that of "Haus" is "Haus"."""
+    german = Tokenizer(lemmas="de", stop_words=None)
+    assert german("Ein Haus, die Häuser, HÄUSER; wir hausen") == ["ein", "haus", "der", "haus", "haus", "wir", "hausen"]
+    assert Tokenizer(r"\b(haus)\w*", stop_words=None, lemmas="de")("Haustür") == ["haus"]
+    assert (
+        german("İzmir Haus")[-1] == "hausen"
+    )  # its lower case has one character more: words are looked up in lower case
+    assert LEMMAS.words_of("Us") == LEMMAS.words_of("us") == []  # two letters
+    assert LEMMAS.words_of("May may") == ["may", "may"]
+
+
+@pytest.mark.parametrize("code", ["de", "DE", "De"])
+def test_the_code_of_a_language_in_any_case(code):
+    assert Tokenizer(lemmas=code) == Tokenizer(lemmas="de")
+
+
 def test_stop_words_are_left_out_in_all_forms():
     """The list has "made" and not "make": as lemmas they are one word."""
     assert "make" not in Tokenizer().stop_set

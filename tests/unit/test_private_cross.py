@@ -145,6 +145,8 @@ def test_the_guarantee_names_its_conditions(corpus):
     assert "the list of collections is public (it was read from the documents)" in guarantee.reasons
     given = tiny(collection_names=["west", "east"]).fit(corpus)
     assert "the list of collections is public" in given.guarantee_.reasons
+    sizes = tiny(collection_names={"west": 10**6, "east": 10**6}).fit(corpus)
+    assert "the list of collections and their numbers of units are public" in sizes.guarantee_.reasons
     users = tiny().fit(corpus, groups=np.arange(60) // 4)
     assert users.guarantee_.unit == Unit.USER
     assert tiny(random_state=1).fit(corpus).guarantee_.basis is Basis.NONE
@@ -170,7 +172,9 @@ def test_everything_is_charged_before_noise_is_drawn(corpus):
         (["east", "east"], "name each collection once"),
         ([1.5, 2.5], "name each collection once"),
         ({"east": -1, "west": 3}, "whole and not negative"),
-        (["east"], "'west', which collection_names does not name"),
+        (["east"], "^a document is of a collection that collection_names does not name"),
+        (["1", 1], "name each collection once"),
+        (np.array(["east", "east"]), "name each collection once"),
     ],
 )
 def test_names_are_checked_before_anything_is_charged(corpus, names, match):
@@ -234,7 +238,7 @@ def test_without_public_numbers_the_noisy_ones_are_told(corpus):
 
 
 @noisy
-def test_collections_of_one_user_each_number_of_units(corpus):
+def test_the_collections_of_each_user_are_counted(corpus):
     """How many collections a user has decides the clip, and is found from the user's own documents."""
     groups, numbers = np.array([3, 3, 9, 9, 9, 4]), np.array([0, 1, 2, 2, 2, 0])
     engine = CollectionUnits(
@@ -242,6 +246,17 @@ def test_collections_of_one_user_each_number_of_units(corpus):
     )
     assert_array_equal(engine._spread, [2, 1, 1])  # users 3, 4 and 9
     engine.close()
+
+
+@noisy
+def test_seed_words_are_of_common_topics(different):
+    """Two words that never meet in a topic, and the topic that is seeded with each."""
+    counts, common, _ = planted(0.4)
+    first, second = common.argmax(axis=1)[:2].tolist()
+    prior = {0: {f"word{second}": 1e5}, 1: {f"word{first}": 1e5}}
+    words = Corpus.from_counts(counts, Vocabulary([f"word{i}" for i in range(V)], "public"), collections=NAMES)
+    model = PrivateCrossLDA(K, epsilon=8.0, n_rounds=40, random_state=1, word_prior=prior).fit(words)
+    assert match_topics(common, model.components_).order[:2].tolist() == [1, 0]
 
 
 # --- use --------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -191,24 +191,28 @@ def fit(
     file_of_budget = _open_budget(budget)
     from discreet.corpus.corpus import LONGEST_DOCUMENT
 
+    pictures = holds_pictures(file, dataset)
     # then --max-words applies to the released words; pictures have no words to select
-    selecting = row.selects_words and vocabulary is None and not holds_pictures(file, dataset)
-    corpus = open_corpus(
-        file,
-        dataset,
-        text=text,
-        group=group,
-        collection=collection,
-        label=label,
-        vocabulary=vocabulary,
-        max_words=None if selecting else max_words,
-        stop_words=stop_words,
-        token_pattern=token_pattern,
-        lemmas=lemmas,
-        codebook=codebook,
-        max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
-        quiet=quiet,
-    )
+    selecting = row.selects_words and vocabulary is None and not pictures
+    with _no_names_of_pictures() if row.private and pictures else nullcontext():
+        corpus = open_corpus(
+            file,
+            dataset,
+            text=text,
+            group=group,
+            collection=collection,
+            label=label,
+            vocabulary=vocabulary,
+            max_words=None if selecting else max_words,
+            stop_words=stop_words,
+            token_pattern=token_pattern,
+            lemmas=lemmas,
+            codebook=codebook,
+            max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
+            quiet=quiet,
+        )
+    if lemmas is not None and lemmas.lower() != "en" and stop_words is None and vocabulary is None and not quiet:
+        show.note(f"note: the stop words are English; give those of the language {lemmas} with --stop-words FILE")
     if vocabulary is not None and not quiet:
         _note_lost_words(vocabulary, corpus)
     if row.private:
@@ -266,7 +270,7 @@ def _note_lost_words(vocabulary: Path, corpus: Corpus) -> None:
     if corpus.tokenizer is None:
         return
     words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
-    lost = [word for word in corpus.vocabulary if word not in words_of(word)]
+    lost = [word for word in corpus.vocabulary if word not in words_of(f"{word} {word.capitalize()}")]
     if lost and lemmas is not None:
         show.note(
             f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} have another word as their "
@@ -305,8 +309,8 @@ def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> N
     pass."""
     if corpus.codebook is not None and not corpus.codebook.public:
         raise WouldLeak(
-            "the visual words were learnt from the private pictures: the centre of a rare word is a mean of a few "
-            "patches. Name a folder of public pictures, which they are learnt from instead, with --codebook."
+            "the visual words were learnt from the private pictures, or from some of them: the centre of a rare word "
+            "is a mean of a few patches. Name a folder of other pictures, which are public, with --codebook."
         )
     if corpus.vocabulary.origin == "text" and not (selecting and corpus.vocabulary.complete):
         able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
@@ -329,6 +333,21 @@ def _warnings_as_notes() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_, **__: show.note(f"warning: {in_options(str(message))}")
         yield
+
+
+@contextmanager
+def _no_names_of_pictures() -> Iterator[None]:
+    """Of private pictures neither the names nor the number of those that are left out is printed."""
+    from discreet.corpus.readers.images import PicturesLeftOut
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PicturesLeftOut)
+        yield
+    if any(issubclass(one.category, PicturesLeftOut) for one in caught):
+        show.note("warning: some pictures cannot be read, or are smaller than a patch, and were left out")
+    for one in caught:
+        if not issubclass(one.category, PicturesLeftOut):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _report(release: Release, output: Path, seconds: float | None, *, quiet: bool, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 from discreet._errors import InputError, counted
 from discreet.cli import show
 from discreet.cli.source import (
+    PREFIX,
     CollectionOption,
     DatasetOption,
     FileArgument,
@@ -26,7 +27,7 @@ from discreet.cli.source import (
 from discreet.cli.wording import in_options
 
 if TYPE_CHECKING:
-    from discreet.corpus import Codebook, Corpus
+    from discreet.corpus import Corpus
     from discreet.release.release import Release
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `discreet fit` made.")]
@@ -144,8 +145,8 @@ def evaluate(
     release = Release.load(model)
     tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary decides which words count
     _check_collection(model, release, collection)
-    pictures = holds_pictures(file, dataset)
-    how: dict[str, Any] = {"codebook": _codebook(model, release)} if pictures else {"tokenizer": tokenizer}
+    pictures = _pictures(model, release, file, dataset)
+    how: dict[str, Any] = {"codebook": release.codebook} if pictures else {"tokenizer": tokenizer}
     everything = open_corpus(file, dataset, text=text, collection=collection, **how)
     corpus = _known(model, everything.restrict(release.vocabulary))
     covered = coverage(everything, release.vocabulary, ignored=replace(tokenizer, stop_words="english").stop_set)
@@ -207,17 +208,24 @@ def _documents(
     id_column: str | None,
 ) -> Corpus:
     """The documents over the vocabulary of the model. Documents without any of its words are an error."""
-    pictures = holds_pictures(file, dataset)
+    pictures = _pictures(model, release, file, dataset)
     words: dict[str, Any] = {"vocabulary": release.vocabulary, "tokenizer": release.tokenizer}
-    how = {"codebook": _codebook(model, release)} if pictures else words
+    how = {"codebook": release.codebook} if pictures else words
     corpus = open_corpus(file, dataset, text=text, collection=collection, id_column=id_column, **how)
     return _known(model, corpus.restrict(release.vocabulary) if pictures else corpus)
 
 
-def _codebook(model: Path, release: Release) -> Codebook:
-    if release.codebook is None:
+def _pictures(model: Path, release: Release, file: str | None, dataset: str | None) -> bool:
+    """Whether the documents are pictures, as those of the model must be too."""
+    found = holds_pictures(file, dataset)
+    if found and release.codebook is None:
         raise InputError(f"{model} was not trained on pictures, and these are. Give it text, or train one on pictures.")
-    return release.codebook
+    here = file is None or file.startswith(PREFIX) or Path(file).exists()  # if not, the reader says so
+    if here and not found and release.codebook is not None and not holds_counts(file, dataset):
+        raise InputError(
+            f"{model} was trained on pictures, and there are none in {dataset or file}. Give a folder of pictures."
+        )
+    return found
 
 
 def _check_collection(model: Path, release: Release, collection: str | None) -> None:

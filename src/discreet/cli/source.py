@@ -65,12 +65,12 @@ TokenPatternOption = Annotated[
     typer.Option(
         "--token-pattern",
         metavar="REGEX",
-        help=r"What a word is, on lower-cased text; [a-z]{3,} between word boundaries by default.",
+        help=r"What a word is, on lower-cased text; by default [a-z]{3,}, or letters of any alphabet with --lemmas.",
     ),
 ]
 LemmasOption = Annotated[
     str | None,
-    typer.Option("--lemmas", metavar="LANGUAGE", help="Count words as their lemmas, such as en for English."),
+    typer.Option("--lemmas", metavar="LANGUAGE", help="Count words as their lemmas: en (English), de, …"),
 ]
 CodebookOption = Annotated[
     Path | None,
@@ -129,7 +129,6 @@ def open_corpus(
     from discreet.corpus import Tokenizer, datasets, read
     from discreet.corpus.lines import inner_suffix
     from discreet.corpus.readers.tables import SUFFIXES
-    from discreet.corpus.tokenizer import DEFAULT_PATTERN
 
     stop = stop_list(stop_words)
     columns = {"text": text, "group": group, "collection": collection, "label": label, "id": id_column}
@@ -170,8 +169,7 @@ def open_corpus(
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
     if token_pattern is not None or stop is not None or lemmas is not None:
-        pattern = DEFAULT_PATTERN if token_pattern is None else token_pattern
-        tokenizer = Tokenizer(pattern, stop_words="english" if stop is None else stop, lemmas=lemmas)
+        tokenizer = Tokenizer(token_pattern, stop_words="english" if stop is None else stop, lemmas=lemmas)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 

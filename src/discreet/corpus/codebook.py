@@ -2,7 +2,8 @@
 
 A word is the centre of a cluster of SIFT descriptors, and a picture is the bag of the words nearest to its own. Learn a
 codebook from training pictures only: centres are means of what it was learnt from, so test pictures that took part
-would be judged by words made for them; and a private model may use only one that was learnt from public pictures.
+would be judged by words made for them; and a private model may use only one that was learnt from public pictures. A
+codebook that was called public keeps digests of its pictures, and is not public for a corpus that has one of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +33,13 @@ PER_WORD = 128
 
 MOST_WORDS = 65_536
 
+DIGEST = 32
+"""Bytes of the digest of a picture (SHA-256)."""
+
 FORMAT = "discreet codebook 1"
+
+LARGEST_FILE = 1 << 26
+"""Bytes of a codebook's file, unpacked: the centres, and 32 for each picture."""
 
 
 class Grid(NamedTuple):
@@ -78,6 +85,8 @@ class Patches:
     """A number for each picture, the same for identical ones (equal pixels). Keep a group on one side of a split, for
     example with scikit-learn's ``GroupShuffleSplit``."""
     grid: Grid
+    digests: AnyArray = field(repr=False)
+    """Of the pixels of each picture: picture × 32, uint8."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -89,7 +98,15 @@ class Patches:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
         collections = None if self.collections is None else self.collections[chosen]
-        return Patches(self.values[rows], offsets, self.names[chosen], collections, self.groups[chosen], self.grid)
+        return Patches(
+            self.values[rows],
+            offsets,
+            self.names[chosen],
+            collections,
+            self.groups[chosen],
+            self.grid,
+            self.digests[chosen],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +121,8 @@ class Codebook:
     grid: Grid
     public: bool = False
     """Whether it was learnt from public pictures. Somebody has to say so: no private model takes another."""
+    learnt_from: frozenset[bytes] = field(default=frozenset(), repr=False)
+    """Digests of the pictures that it was learnt from; of a public codebook only."""
 
     def __post_init__(self) -> None:
         given = np.asarray(self.centres)
@@ -147,7 +166,8 @@ class Codebook:
             generator,
             lambda done, total: report_read(done, total, "learning visual words"),
         )
-        return cls(np.unique(centres, axis=0), patches.grid, public)
+        pictures = frozenset(map(bytes, patches.digests)) if public else frozenset()
+        return cls(np.unique(centres, axis=0), patches.grid, public, pictures)
 
     def __len__(self) -> int:
         return len(self.centres)
@@ -167,20 +187,26 @@ class Codebook:
         return Vocabulary((f"v{i:0{width}}" for i in range(len(self))), "public" if self.public else "text")
 
     def corpus(self, patches: Patches) -> Corpus:
-        """Pictures as documents of visual words. Their labels are the files' names."""
+        """Pictures as documents of visual words. Their labels are the files' names.
+
+        If the codebook was learnt from one of these pictures (equal pixels), the corpus's codebook is not public.
+        """
         if patches.grid != self.grid:
             raise InputError(
                 f"the patches were taken with {patches.grid}, and the codebook was learnt with {self.grid}. Take both "
                 "with the same."
             )
+        # centres are released without noise, so no picture that is to be protected may have taken part in their means
+        learnt_from_these = not self.learnt_from.isdisjoint(map(bytes, patches.digests))
+        book = replace(self, public=False, learnt_from=frozenset()) if learnt_from_these else self
         words, _ = nearest(patches.values, self.centres)
         return Corpus(
             words.astype(np.int32),
             patches.offsets,
-            self.vocabulary,
+            book.vocabulary,
             collections=patches.collections,
             labels=patches.names,
-            codebook=self,
+            codebook=book,
         )
 
     # --- files ------------------------------------------------------------------------------------------------------
@@ -199,6 +225,7 @@ class Codebook:
             centres=self.centres,
             grid=np.array(self.grid, np.int64),
             public=np.array(self.public),
+            learnt_from=np.frombuffer(b"".join(sorted(self.learnt_from)), np.uint8).reshape(-1, DIGEST),
         )
         partial = target.with_name(f".{target.name}.partial")
         partial.write_bytes(packed.getvalue())
@@ -211,12 +238,15 @@ class Codebook:
         source = existing(path)
         try:
             with zipfile.ZipFile(source) as file:  # before memory is taken for what its header claims
-                too_large = sum(part.file_size for part in file.infolist()) > 2 * MOST_WORDS * LONGEST
+                too_large = sum(part.file_size for part in file.infolist()) > LARGEST_FILE
             with np.load(source, allow_pickle=False) as arrays:
                 if too_large or str(arrays["format"]) != FORMAT:
                     raise ValueError("it was written by something else")
                 centres, grid, public = arrays["centres"], arrays["grid"].tolist(), arrays["public"].item()
-            return cls(centres, Grid.checked(*grid), public)
+                pictures = arrays["learnt_from"]
+            if pictures.dtype != np.uint8 or pictures.shape != (len(pictures), DIGEST):
+                raise ValueError("it does not say which pictures it was learnt from")
+            return cls(centres, Grid.checked(*grid), public, frozenset(map(bytes, pictures)))
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(
                 f"{shown(source)} is no codebook: {first_line(error)}. Give a file that Codebook.save wrote."

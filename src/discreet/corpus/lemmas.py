@@ -13,6 +13,10 @@ from typing import Any
 from discreet._errors import InputError
 from discreet.corpus.lines import shown
 
+NOUNS_WITH_CAPITALS = ("de", "lb")
+"""Languages in which a capital letter tells a noun: the lemma of "Haus" is "Haus", and that of "haus" is "hausen". In
+others it tells the start of a sentence, or a name, and words are looked up in lower case."""
+
 
 @cache
 def lemmatizer(language: str, *, lowercase: bool) -> Callable[[str], str]:
@@ -42,6 +46,7 @@ class _Lemmas(dict[str, str]):
         self._lemmatize, self._language, self._lowercase = lemmatize, language, lowercase
 
     def __missing__(self, word: str) -> str:
-        lemma: str = self._lemmatize(word, lang=self._language)
+        noun = word.capitalize() if word.isupper() and self._language in NOUNS_WITH_CAPITALS else word  # "HÄUSER"
+        lemma: str = self._lemmatize(noun, lang=self._language)
         self[word] = lemma = lemma.lower() if self._lowercase else lemma
         return lemma

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet._errors import InputError
-from discreet.corpus.lemmas import lemmatizer
+from discreet.corpus.lemmas import NOUNS_WITH_CAPITALS, lemmatizer
 from discreet.corpus.lines import first_line, shown
 
 DEFAULT_PATTERN = r"\b[a-z]{3,}\b"
 """Runs of three or more letters a–z that touch no other letter, digit or underscore."""
+
+ANY_LETTERS = r"\b[^\W\d_]{3,}\b"
+"""The same for letters of any alphabet: the default with lemmas of another language than English."""
 
 
 @cache
@@ -36,8 +39,9 @@ def english_stop_words() -> frozenset[str]:
 class Tokenizer:
     """How text becomes words. ``Tokenizer()("The cat sat.")`` is ``["cat", "sat"]``."""
 
-    pattern: str = DEFAULT_PATTERN
-    """A regular expression; each match is a word (or its one group, if it has one)."""
+    pattern: str | None = None
+    """A regular expression; each match is a word (or its one group, if it has one). None becomes `DEFAULT_PATTERN`, or
+    `ANY_LETTERS` with lemmas of another language than English."""
     lowercase: bool = True
     stop_words: Literal["english"] | frozenset[str] | None = "english"
     """Words left out when a vocabulary is learnt from text.
@@ -48,7 +52,9 @@ class Tokenizer:
     """Used instead of the pattern: a function from one text to its words. It is never saved with a model."""
     lemmas: str | None = None
     """A language such as ``"en"``: each word becomes its lemma, "studies" becomes "study" (the package simplemma, see
-    ``lemmas.py``). Stop words are then left out in all of their forms. A model keeps the language."""
+    ``lemmas.py``). Stop words are then left out in all of their forms. A model keeps the language. In languages that
+    write nouns with a capital letter (German) a word is looked up as it stands in the text, and lower-cased
+    afterwards."""
 
     @classmethod
     def of(cls, given: Tokenizer | Callable[[str], Iterable[str]] | None) -> Tokenizer:
@@ -64,8 +70,14 @@ class Tokenizer:
         return cls(stop_words=None, function=given)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.lemmas, str | None):
+            raise InputError(f"lemmas must be the code of a language, such as 'en'; found {shown(self.lemmas)}.")
+        if self.lemmas is not None:
+            object.__setattr__(self, "lemmas", self.lemmas.lower())
+        if self.pattern is None:
+            object.__setattr__(self, "pattern", DEFAULT_PATTERN if self.lemmas in (None, "en") else ANY_LETTERS)
         try:
-            groups = re.compile(self.pattern).groups
+            groups = self._compiled.groups
         except (re.error, TypeError) as error:
             raise InputError(
                 f"the token pattern {shown(self.pattern)} is not a regular expression: {first_line(error)}. "
@@ -76,13 +88,11 @@ class Tokenizer:
                 f"the token pattern {shown(self.pattern)} has {groups} groups; a word must be one. Use (?:…) for the "
                 "others."
             )
-        if "" in re.findall(self.pattern, "some words, 12 été") + re.findall(self.pattern, ""):
+        if "" in self._compiled.findall("some words, 12 été") + self._compiled.findall(""):
             raise InputError(
                 f"the token pattern {shown(self.pattern)} also matches empty text. Require at least one character, for "
                 f"instance with + instead of *. The default is {DEFAULT_PATTERN!r}."
             )
-        if not isinstance(self.lemmas, str | None):
-            raise InputError(f"lemmas must be the code of a language, such as 'en'; found {shown(self.lemmas)}.")
         if isinstance(self.stop_words, str):
             if self.stop_words != "english":
                 raise InputError(
@@ -120,6 +130,8 @@ class Tokenizer:
         words = self._forms_of
         if self.lemmas is None:
             return words
+        if self.lemmas in NOUNS_WITH_CAPITALS and self.lowercase and self.function is None:
+            words = partial(_as_written, self._compiled)
         lemma = lemmatizer(self.lemmas, lowercase=self.lowercase)
         return lambda text: list(map(lemma, words(text)))
 
@@ -129,11 +141,15 @@ class Tokenizer:
         return word in self._forms_of(word)
 
     @property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(DEFAULT_PATTERN if self.pattern is None else self.pattern)
+
+    @property
     def _forms_of(self) -> Callable[[str], list[str]]:
         """The function from text to its words as they stand there."""
         if self.function is not None:
             return partial(_checked_words, self.function)
-        find = re.compile(self.pattern).findall
+        find = self._compiled.findall
         return (lambda text: find(text.lower())) if self.lowercase else find
 
     @property
@@ -147,6 +163,14 @@ class Tokenizer:
     def __call__(self, text: str) -> list[str]:
         stop = self.stop_set
         return [word for word in self.words_of(text) if word not in stop]
+
+
+def _as_written(pattern: re.Pattern[str], text: str) -> list[str]:
+    """The words that the pattern finds in lower-cased text, with the capital letters that they have in the text."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # "İ" becomes two characters: positions differ
+        return pattern.findall(lowered)
+    return [text[slice(*found.span(pattern.groups))] for found in pattern.finditer(lowered)]
 
 
 def _checked_words(function: Callable[[str], Iterable[str]], text: str) -> list[str]:

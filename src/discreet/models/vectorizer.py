@@ -19,7 +19,7 @@ from discreet._types import AnyArray
 from discreet.corpus.builder import CorpusBuilder, add_texts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
-from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
+from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost
 from discreet.mechanisms.vocabulary import VocabularyPlan, select_words, words_of_units
 from discreet.models.bounds import AtLeastOne, Delta, Epsilon, RandomState
@@ -97,7 +97,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     max_words: AtLeastOne | None = None
     n_units: AtLeastOne | None = None
     share: Annotated[float, Interval(Real, 1e-6, 1, closed="both")] = 1.0
-    token_pattern: str = DEFAULT_PATTERN
+    token_pattern: str | None = None
     lowercase: bool = True
     stop_words: Annotated[Any, StrOptions({"english"}), "array-like", set, frozenset, None] = "english"
     lemmas: str | None = None

@@ -57,8 +57,8 @@ def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
     vocabulary = corpus.vocabulary
     if corpus.codebook is not None and not corpus.codebook.public:
         raise WouldLeak(
-            "the visual words were learnt from the private pictures: the centre of a rare word is a mean of a few "
-            "patches. Instead, learn the codebook from public pictures (codebook=)."
+            "the visual words were learnt from the private pictures, or from some of them: the centre of a rare word "
+            "is a mean of a few patches. Instead, learn the codebook from other pictures, which are public (codebook=)."
         )
     if vocabulary.origin == "text":  # [public]
         instead = "read the text with a public word list (vocabulary=), or select words privately (PrivateVectorizer)"

@@ -33,7 +33,8 @@ def read_folder(
         some = sorted(p.name for p in folder.iterdir())[:3]
         raise DataNotFound(
             f"no file in {shown(folder)} matches {shown(pattern)}; found {', '.join(some) or 'nothing'}. "
-            "Give a folder of such files, one text per file (in Python, pattern= reads others, for instance '*.md')."
+            "Give a folder of such files, one text per file (in Python, pattern= reads others, for instance '*.md'), "
+            "or of pictures."
         )
     labelled = any(len(file.parts) > 1 for file in files)
     builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)

@@ -30,7 +30,7 @@ import numpy as np
 
 from discreet._errors import DataNotFound, InputError, counted
 from discreet._types import AnyArray
-from discreet.corpus.codebook import Codebook, Grid, Patches
+from discreet.corpus.codebook import DIGEST, Codebook, Grid, Patches
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike, existing, report_read, shown
 
@@ -38,6 +38,13 @@ SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".
 
 PATCH_PER_SIZE = 6
 """Pixels of a patch for each unit of an OpenCV key point's size: 4 × 4 cells, each 3 times the scale, half the size."""
+
+UNREADABLE, TOO_SMALL = "cannot be read as a picture", "has no room for a patch of {} pixels"
+"""Why a picture is left out."""
+
+
+class PicturesLeftOut(UserWarning):
+    """Some pictures cannot be used. The message names files, so the command line does not print it of private ones."""
 
 
 class Picture(NamedTuple):
@@ -62,9 +69,10 @@ def read_images(
 
     Without ``codebook`` the words are learnt from these pictures themselves (``max_words`` of them, 700 by default):
     they must then be training pictures, and no private model takes the corpus. A codebook is one that was saved or
-    learnt before, or a folder of pictures to learn it from, which must be public.
+    learnt before, or a folder of pictures to learn it from, which must be public. No private model takes the corpus if
+    one of those pictures is among these.
 
-    A picture that cannot be read is left out, and a warning names it. The labels of the corpus are the files' names. To
+    A picture that cannot be used is left out, and a warning names it. The labels of the corpus are the files' names. To
     split pictures before words are learnt, or to keep identical ones together, use ``image_patches`` and ``Codebook``.
     """
     book = given_codebook(codebook, max_words, grid, random_state)
@@ -79,7 +87,8 @@ def read_images(
 def given_codebook(
     given: Codebook | PathLike | None, max_words: int | None, grid: Grid | None, random_state: int = 0
 ) -> Codebook | None:
-    """What a reader was given as ``codebook``. A folder of pictures is public: whoever names it here says so."""
+    """What a reader was given as ``codebook``. A folder of pictures is public: whoever names it here says so. (What
+    `Codebook.corpus` finds among the pictures to protect is not.)"""
     if given is None:
         return None
     if not isinstance(given, Codebook):
@@ -134,7 +143,8 @@ def described(pictures: Sequence[Picture], grid: Grid | None = None) -> Patches:
     sift, grid = _sift(), Grid.checked(*(grid or Grid()))
     total, done, offsets, values = sum(one.size for one in pictures), 0, [0], bytearray()
     used: list[Picture] = []
-    lost: list[str] = []
+    lost: dict[str, list[str]] = {}
+    digests: list[bytes] = []
     first: dict[bytes, int] = {}
     groups: list[int] = []
     with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="discreet-sift") as pool:
@@ -142,10 +152,11 @@ def described(pictures: Sequence[Picture], grid: Grid | None = None) -> Patches:
             for one, found in zip(pictures, pool.map(partial(_described, sift, grid), pictures), strict=True):
                 done += one.size
                 report_read(done, total)
-                if found is None:
-                    lost.append(one.name)
+                if isinstance(found, str):
+                    lost.setdefault(found, []).append(one.name)
                     continue
                 digest, descriptors = found
+                digests.append(digest)
                 values += descriptors.tobytes()
                 offsets.append(offsets[-1] + len(descriptors))
                 groups.append(first.setdefault(digest, len(first)))
@@ -153,15 +164,15 @@ def described(pictures: Sequence[Picture], grid: Grid | None = None) -> Patches:
         except BaseException:  # Ctrl-C: those that wait need not be read
             pool.shutdown(cancel_futures=True)
             raise
-    if lost:
-        named = ", ".join(map(shown, lost[:3])) + (", …" if len(lost) > 3 else "")
+    if not used:
+        reasons = " or ".join(reason.format(grid.patch) for reason in lost)
+        raise InputError(f"none of the files can be used: each {reasons}. Give pictures that are complete and larger.")
+    for reason, names in lost.items():
+        named = ", ".join(map(shown, names[:3])) + (", …" if len(names) > 3 else "")
         warnings.warn(
-            f"{counted(len(lost), 'picture')} cannot be read, or had no room for a patch of {grid.patch} pixels, and "
-            f"{'was' if len(lost) == 1 else 'were'} left out: {named}",
+            PicturesLeftOut(f"{counted(len(names), 'picture')} left out ({reason.format(grid.patch)}): {named}"),
             stacklevel=2,
         )
-    if not used:
-        raise InputError("no picture is left. Check the files.")
     return Patches(
         np.frombuffer(values, np.uint8).reshape(-1, 128),
         np.array(offsets, np.int64),
@@ -169,19 +180,20 @@ def described(pictures: Sequence[Picture], grid: Grid | None = None) -> Patches:
         None if used[0].collection is None else np.array([one.collection for one in used]),
         np.array(groups, np.int64),
         grid,
+        np.frombuffer(b"".join(digests), np.uint8).reshape(-1, DIGEST),
     )
 
 
-def _described(sift: Any, grid: Grid, picture: Picture) -> tuple[bytes, AnyArray] | None:
-    """A digest of the pixels, and the descriptors; None of a picture that cannot be used."""
+def _described(sift: Any, grid: Grid, picture: Picture) -> tuple[bytes, AnyArray] | str:
+    """A digest of the pixels, and the descriptors; or why the picture cannot be used."""
     import cv2
 
     try:
         pixels = cv2.imdecode(np.frombuffer(picture.read(), np.uint8), cv2.IMREAD_GRAYSCALE)
     except (OSError, cv2.error):
-        return None
+        return UNREADABLE
     if pixels is None:
-        return None
+        return UNREADABLE
     digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).digest()
     height, width = pixels.shape
     if max(height, width) > grid.max_side:
@@ -196,7 +208,7 @@ def _described(sift: Any, grid: Grid, picture: Picture) -> tuple[bytes, AnyArray
         for x in range(0, width - grid.patch + 1, grid.step)
     ]
     if not points:
-        return None
+        return TOO_SMALL
     _, descriptors = sift().compute(pixels, points)
     return digest, descriptors.astype(np.uint8)
 

@@ -24,6 +24,7 @@ from discreet.privacy.events import Entry
 from discreet.training.private_fit import units_in_words
 
 PUBLIC_NAMES = "the list of collections is public"
+PUBLIC_SIZES = "the list of collections and their numbers of units are public"
 READ_NAMES = "the list of collections is public (it was read from the documents)"
 """Conditions of the guarantee. Which of them a document belongs to is protected like its words."""
 
@@ -102,7 +103,8 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
         labels = collection_labels(corpus, collections)
         self.collections_ = np.unique(labels) if self.collection_names is None else self._names()
         numbers = self._numbers(labels, self.collections_)
-        condition = READ_NAMES if self.collection_names is None else PUBLIC_NAMES
+        named = PUBLIC_SIZES if isinstance(self.collection_names, Mapping) else PUBLIC_NAMES
+        condition = READ_NAMES if self.collection_names is None else named
         engine = partial(CollectionUnits, numbers=numbers, n_collections=len(self.collections_))
         facts = {"names": self.collections_.tolist(), "collections": hashlib.sha256(numbers.tobytes()).hexdigest()}
         return self._train(corpus, groups, engine, CrossRounds, condition, **facts)
@@ -118,9 +120,9 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
 
     def _names(self) -> AnyArray:
         """The public labels, sorted and checked."""
-        given = list(self.collection_names or ())
+        given = [] if self.collection_names is None else list(self.collection_names)
         labels = np.array(given) if given else np.array([], str)
-        if not given or labels.dtype.kind not in "Uiu" or len(set(given)) < len(given):
+        if not given or labels.dtype.kind not in "Uiu" or len(np.unique(labels)) < len(given):
             raise InputError(
                 f"collection_names must name each collection once, by strings or by whole numbers; found {given!r}."
             )
@@ -136,11 +138,10 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
     @staticmethod
     def _numbers(labels: AnyArray, names: AnyArray) -> IntArray:
         place = {name: number for number, name in enumerate(names.tolist())}
-        other = next((label for label in labels.tolist() if label not in place), None)
-        if other is not None:
+        if not set(labels.tolist()) <= place.keys():  # which label it is may be private: that is why names are given
             raise InputError(
-                f"a document is of the collection {other!r}, which collection_names does not name. Add it there, if it "
-                "is public that there is one, or leave its documents out."
+                "a document is of a collection that collection_names does not name. Add it there, if it is public that "
+                "there is such a collection, or leave its documents out."
             )
         return np.array([place[label] for label in labels.tolist()], np.int64)
 
