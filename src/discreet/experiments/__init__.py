@@ -23,6 +23,7 @@ PAPERS = {
     "zhao2019": "papers.zhao2019.figure1",
     "huang2021": "papers.huang2021.figures",
     "decarolis2020": "papers.decarolis2020.figures",
+    "luo2023": "papers.luo2023.figures",
 }
 """Names on the command line, and the modules that define them."""
 

@@ -155,6 +155,18 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """A square for each pair of two coordinates, the darker the larger the measure: a confusion matrix, say."""
+
+    title: str
+    rows: str
+    columns: str
+    measure: str
+    where: Setting
+    """Conditions that leave one number for each pair."""
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One figure or table of one paper."""
 
@@ -166,7 +178,7 @@ class Experiment:
     grid: Grid
     findings: tuple[Finding, ...]
     tables: tuple[Table, ...]
-    plots: tuple[Plot, ...] = ()
+    plots: tuple[Plot | Heat, ...] = ()
     notes: tuple[str, ...] = ()
     """Every difference from the paper, and what it does not say."""
 

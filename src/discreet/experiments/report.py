@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from discreet._errors import InputError
+from discreet.experiments.experiment import Heat
+from discreet.experiments.heat import draw_heat
 from discreet.experiments.intervals import Check, Verdict
 from discreet.experiments.run import Outcome
 from discreet.experiments.svg import draw
@@ -83,7 +85,9 @@ def write(outcome: Outcome, folder: Path, command: str) -> list[Path]:
     files = {f"{_stem(outcome)}.md": page(outcome, command)}
     if outcome.records:
         for i, plot in enumerate(outcome.experiment.plots):
-            files[_figure_name(outcome, i)] = draw(plot, outcome.results)
+            files[_figure_name(outcome, i)] = (
+                draw_heat(plot, outcome.results) if isinstance(plot, Heat) else draw(plot, outcome.results)
+            )
     for name, content in files.items():
         temporary = folder / f".{name}.partial"
         temporary.write_text(content, "utf-8")

@@ -63,12 +63,17 @@ def draw(plot: Plot, results: Results) -> str:
     width = LEFT + len(panels) * (PANEL_WIDTH + GAP) - GAP + 24
     columns = 1 if len(panels) == 1 else 2
     height = TOP + PANEL_HEIGHT + BOTTOM + LEGEND_LINE * math.ceil(len(across) / columns) + 12
-    parts = [_text(width / 2, 20, plot.title, anchor="middle", size=15, weight="bold")]
+    parts = [text(width / 2, 20, plot.title, anchor="middle", size=15, weight="bold")]
     for i, panel in enumerate(panels):
         where = {} if plot.panels is None else {plot.panels: panel}
         parts += _panel(plot, shown, where, LEFT + i * (PANEL_WIDTH + GAP), first=i == 0)
     parts += _legend({label(name): flat for name, flat in across.items()}, columns, TOP + PANEL_HEIGHT + BOTTOM + 6)
-    body = "\n".join(parts)
+    return figure(width, height, parts)
+
+
+def figure(width: float, height: float, parts: Sequence[str]) -> str:
+    """The file, from its parts."""
+    body, width, height = "\n".join(parts), round(width), round(height)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
@@ -97,22 +102,22 @@ def _panel(plot: Plot, shown: Results, where: dict[str, Any], left: float, *, fi
     y_axis = _axis(bounds, TOP + PANEL_HEIGHT, TOP, plot.log_y, margin=0.06)
     parts = [
         f'<rect x="{left}" y="{TOP}" width="{PANEL_WIDTH}" height="{PANEL_HEIGHT}" fill="none" stroke="#888"/>',
-        _text(left + PANEL_WIDTH / 2, TOP + PANEL_HEIGHT + 36, plot.x_label or symbol(plot.x), anchor="middle"),
+        text(left + PANEL_WIDTH / 2, TOP + PANEL_HEIGHT + 36, plot.x_label or symbol(plot.x), anchor="middle"),
     ]
     if where:
-        parts.append(_text(left + PANEL_WIDTH / 2, TOP - 8, label(*where.values()), anchor="middle", weight="bold"))
+        parts.append(text(left + PANEL_WIDTH / 2, TOP - 8, label(*where.values()), anchor="middle", weight="bold"))
     if first:
         middle = TOP + PANEL_HEIGHT / 2
         turned = f'transform="rotate(-90 14 {middle})"'
-        parts.append(_text(14, middle, plot.y_label or plot.y, anchor="middle", more=turned))
+        parts.append(text(14, middle, plot.y_label or plot.y, anchor="middle", more=turned))
     for tick in xs if len(xs) <= 8 else x_axis.ticks:
         x = x_axis(tick)
         parts.append(_stroke(x, TOP + PANEL_HEIGHT, x, TOP + PANEL_HEIGHT + 4, "#888"))
-        parts.append(_text(x, TOP + PANEL_HEIGHT + 18, number(tick), anchor="middle"))
+        parts.append(text(x, TOP + PANEL_HEIGHT + 18, number(tick), anchor="middle"))
     for tick in y_axis.ticks:
         y = y_axis(tick)
         parts.append(_stroke(left, y, left + PANEL_WIDTH, y, "#e5e5e5"))
-        parts.append(_text(left - 6, y + 4, number(tick), anchor="end"))
+        parts.append(text(left - 6, y + 4, number(tick), anchor="end"))
     for i, line in enumerate(lines):
         parts += _line(line, x_axis, y_axis, i)
     return parts
@@ -142,7 +147,7 @@ def _legend(across: dict[str, bool], columns: int, top: float) -> list[str]:
     for i, (name, flat) in enumerate(across.items()):
         x, y = LEFT + (i % columns) * 330, top + (i // columns) * LEGEND_LINE + 8
         parts.append(_stroke(x, y, x + 26, y, COLOURS[i % len(COLOURS)], more=DASHED if flat else SOLID))
-        parts += [*([] if flat else [_marker(x + 13, y, i)]), _text(x + 34, y + 4, name)]
+        parts += [*([] if flat else [_marker(x + 13, y, i)]), text(x + 34, y + 4, name)]
     return parts
 
 
@@ -191,8 +196,10 @@ def _stroke(x1: float, y1: float, x2: float, y2: float, colour: str, more: str =
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" {more}/>'
 
 
-def _text(
-    x: float, y: float, text: str, *, anchor: str = "start", size: int = 12, weight: str = "", more: str = ""
+def text(
+    x: float, y: float, words: str, *, anchor: str = "start", size: int = 12, weight: str = "", more: str = ""
 ) -> str:
     bold = f' font-weight="{weight}"' if weight else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{bold} {more}>{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{bold} {more}>{escape(words)}</text>'
+    )
