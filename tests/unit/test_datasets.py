@@ -212,7 +212,9 @@ def test_scenes_are_read_as_visual_words(two_scenes):
     found = datasets.patches("scenes")
     assert found.groups.tolist() == [0, 1, 2, 0]
     book = Codebook.learn(found[:2], 5, public=True)
-    assert load("scenes", codebook=book).vocabulary.origin == "public"
+    assert load("scenes", codebook=book).vocabulary.origin == "text"  # it was learnt from some of them
+    other = Codebook(book.centres, book.grid, public=True)
+    assert load("scenes", codebook=other).vocabulary.origin == "public"
     with pytest.raises(InputError, match="holds no pictures; scenes does"):
         datasets.patches("kos")
 
