@@ -23,7 +23,8 @@ HOLDS, FAILS = Verdict.HOLDS, Verdict.FAILS
 def patches_of(categories, groups):
     n = len(categories)
     names = np.array([f"{i}.png" for i in range(n)])
-    return Patches(np.zeros((n, 128), np.uint8), np.arange(n + 1), names, np.array(categories), groups, PatchGrid())
+    values, digests = np.zeros((n, 128), np.uint8), np.zeros((n, 32), np.uint8)
+    return Patches(values, np.arange(n + 1), names, np.array(categories), groups, PatchGrid(), digests)
 
 
 def test_identical_pictures_do_not_cross_the_split():

@@ -67,20 +67,22 @@ def _documents(setting: Setting, seed: int) -> Split:
 
 def model_of(setting: Setting, n_words: int, seed: int) -> Any:
     """With the document priors of the paper's public code."""
-    import discreet
+    from discreet.models.cross.hybrid import HybridCrossLBLA
+    from discreet.models.cross.laplace import LaplaceCrossLBLA
+    from discreet.models.cross.lbla import CrossLBLA
 
     k, method, epsilon = setting["n_topics"], setting["method"], setting["epsilon"]
     run: dict[str, Any] = {"n_sweeps": setting["sweeps"], "random_state": seed}
-    plain = discreet.CrossLBLA.public_code_settings(k, n_words, as_published=True, **run)
+    plain = CrossLBLA.public_code_settings(k, n_words, as_published=True, **run)
     if method in (PLAIN, OTHER_SEED):
         return plain
     run |= {"alpha": plain.alpha, "alpha_rest": plain.alpha_rest}
     if method == PLUS:
         words = {name: getattr(plain, name) for name in WORD_PRIORS}
-        return discreet.LaplaceCrossLBLA(k, epsilon=epsilon, as_published=True, **words, **run)
+        return LaplaceCrossLBLA(k, epsilon=epsilon, as_published=True, **words, **run)
     run |= {"beta": LARGER, "beta_collection": LARGER}
     parts = {"epsilon_inherent": INHERENT, "epsilon_laplace": epsilon}
-    return discreet.HybridCrossLBLA(k, **parts, as_published=method != SOUND, **run)
+    return HybridCrossLBLA(k, **parts, as_published=method != SOUND, **run)
 
 
 def _proven(setting: Setting) -> float:

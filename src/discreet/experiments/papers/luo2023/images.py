@@ -20,7 +20,7 @@ NOTES = (
     f"The 15 scenes, 4,485 pictures, are the paper's set, but reduced to 192 pixels. {N_TEST} random pictures of each "
     "category are for testing and the rest for training, as in the paper; a training picture that is identical to a "
     "test picture is left out. A repetition is one such split; the paper does not say how many it had.",
-    "SIFT descriptors on a grid (16 × 16 pixels, 8 apart), k-means on the training pictures of the split alone, counts "
+    "SIFT descriptors on a grid (32 × 32 pixels, 8 apart), k-means on the training pictures of the split alone, counts "
     "of the nearest centres. The paper does not say where it takes its descriptors.",
     PRIORS,
     f"{SWEEPS} sweeps, of which ten at lag {LAG} are averaged (the paper: 500, then ten at lag ten). Predicted by eq. "

@@ -30,22 +30,25 @@ PRIORS = (
 
 def model_of(setting: Setting, n_words: int, seed: int) -> Any:
     """With the priors of the paper, and with those of its public code where it prints none."""
-    import discreet
+    from discreet.models.cross.lbla import CrossLBLA
+    from discreet.models.cross.model import CrossLDA
+    from discreet.models.lbla import LBLA as LatentBetaLiouville
+    from discreet.models.lda import LDA as LatentDirichlet
 
     method, k = setting["method"], setting["n_topics"]
     run: dict[str, Any] = {"n_sweeps": setting["sweeps"], "random_state": seed}
     if method == LDA:
-        return discreet.LDA(k, evaluate_every=0, **run)
+        return LatentDirichlet(k, evaluate_every=0, **run)
     if method == LBLA:
-        return discreet.LBLA.public_code_settings(k, n_words, evaluate_every=0, **run)
+        return LatentBetaLiouville.public_code_settings(k, n_words, evaluate_every=0, **run)
     run["lag"] = setting["lag"]
     run["as_published"] = method in PUBLISHED
     if method in (CC_LDA, CC_LDA_PUBLISHED):
-        return discreet.CrossLDA(k, **run)
+        return CrossLDA(k, **run)
     if method == SAME_WEIGHTS:
         run |= dict.fromkeys(("alpha_rest", "beta_rest", "beta_collection_rest"), SCALAR)
-        return discreet.CrossLBLA(k, **run)
-    return discreet.CrossLBLA.public_code_settings(k, n_words, **run)
+        return CrossLBLA(k, **run)
+    return CrossLBLA.public_code_settings(k, n_words, **run)
 
 
 def predictor_of(method: str, *, fit_prior: bool) -> Any:

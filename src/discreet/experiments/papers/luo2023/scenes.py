@@ -40,8 +40,8 @@ PER_CATEGORY, ACROSS, BESIDE = (LDA, LBLA), (CC_LDA, CC_LBLA), (NAIVE_BAYES, SVM
 
 SWEEPS, LAG = 100, 5
 
-QUICK_GRID = (16, 16, 64)
-"""Step, patch and longest side, in pixels: coarse, so that reading all pictures takes seconds."""
+GRID_OF_PATCHES, QUICK_GRID = (8, 32, 256), (16, 16, 64)
+"""Step, patch and longest side, in pixels; the latter is coarse, so that reading all pictures takes seconds."""
 
 
 def _settings(quick: bool) -> list[Setting]:
@@ -56,7 +56,7 @@ def _settings(quick: bool) -> list[Setting]:
             "lag": 1,
         }
         return _sized({**small, "shown": 8}, (4, 8), main=40, words=(20,))
-    common: Setting = {"dataset": "scenes", "grid": None, "n_pictures": None, "n_test": N_TEST}
+    common: Setting = {"dataset": "scenes", "grid": GRID_OF_PATCHES, "n_pictures": None, "n_test": N_TEST}
     return _sized({**common, "sweeps": SWEEPS, "lag": LAG, "shown": BEST_K}, TOPICS, main=BEST_V, words=WORDS)
 
 
@@ -113,13 +113,13 @@ def one_for_each(setting: Setting, train: Corpus, seed: int) -> Release:
 
 
 @cache
-def pictures(grid: tuple[int, int, int] | None) -> Patches:
+def pictures(grid: tuple[int, int, int]) -> Patches:
     """All descriptors, read once a process."""
-    return datasets.patches("scenes", grid and PatchGrid(*grid))
+    return datasets.patches("scenes", PatchGrid(*grid))
 
 
 @lru_cache(maxsize=2)
-def counted(grid: tuple[int, int, int] | None, n_pictures: int | None, n_test: int, seed: int, n_words: int) -> Split:
+def counted(grid: tuple[int, int, int], n_pictures: int | None, n_test: int, seed: int, n_words: int) -> Split:
     """Visual words of training and test pictures. The words are learnt from the training pictures alone.
 
     ``n_pictures`` keeps so many of each category, for quick runs.
