@@ -215,7 +215,7 @@ def fit(
             max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
             quiet=quiet,
         )
-    if lemmas is not None and lemmas.lower() != "en" and stop_words is None and vocabulary is None and not quiet:
+    if lemmas is not None and stop_words is None and vocabulary is None and not quiet and not _has_stop_words(lemmas):
         show.note(f"note: the stop words are English; give those of the language {lemmas} with --stop-words FILE")
     if vocabulary is not None and not quiet:
         _note_lost_words(vocabulary, corpus)
@@ -255,6 +255,12 @@ def fit(
         raise failed
     with suppress(KeyboardInterrupt):  # the model is written: interrupting the output now is not a failure
         _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
+
+
+def _has_stop_words(language: str) -> bool:
+    from discreet.corpus.stop_words import known_language
+
+    return known_language(language) is not None
 
 
 def _nested(one: Path, other: Path) -> bool:

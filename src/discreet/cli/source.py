@@ -61,14 +61,18 @@ MaxWordsOption = Annotated[
 ]
 StopWordsOption = Annotated[
     str | None,
-    typer.Option("--stop-words", metavar="english|none|FILE", help="Words to leave out of text; english by default."),
+    typer.Option(
+        "--stop-words",
+        metavar="LANGUAGE|none|FILE",
+        help="Words to leave out of text: english (the default), de, fr, …, none, or a file of them.",
+    ),
 ]
 TokenPatternOption = Annotated[
     str | None,
     typer.Option(
         "--token-pattern",
         metavar="REGEX",
-        help=r"What a word is, on lower-cased text; by default [a-z]{3,}, or letters of any alphabet with --lemmas.",
+        help="What a word is, on lower-cased text; by default three letters or more of any alphabet, no addresses.",
     ),
 ]
 LemmasOption = Annotated[
@@ -172,7 +176,9 @@ def open_corpus(
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
     if token_pattern is not None or stop is not None or lemmas is not None:
-        tokenizer = Tokenizer(token_pattern, stop_words="english" if stop is None else stop, lemmas=lemmas)
+        if token_pattern is None and name is not None:
+            token_pattern = datasets.TOKEN_PATTERN
+        tokenizer = Tokenizer(token_pattern, stop_words="auto" if stop is None else stop, lemmas=lemmas)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 
@@ -201,22 +207,33 @@ def open_compared(who: str, file: str | None, dataset: str | None, *, collection
     return corpus
 
 
-def stop_list(name: str | None) -> frozenset[str] | None:
-    """The words to leave out; None leaves the choice to the reader."""
+def stop_list(name: str | None) -> str | frozenset[str] | None:
+    """The words to leave out, or the language that has them; None leaves the choice to the reader."""
     if name is None:
         return None
     if name == "none":
         return frozenset()
-    from discreet.corpus import english_stop_words, public_vocabulary
+    from discreet.corpus import public_vocabulary
+    from discreet.corpus.lines import close_match
+    from discreet.corpus.stop_words import known_language, languages, names
 
-    return english_stop_words() if name == "english" else frozenset(public_vocabulary(Path(name)))
+    language = known_language(name)
+    if language is not None:
+        return language
+    if not Path(name).expanduser().exists():
+        raise DataNotFound(
+            f"there is no file or folder {name}, and no such language with stop words (there are "
+            f"{', '.join(languages())}).{close_match(name, names())}"
+        )
+    return frozenset(public_vocabulary(Path(name)))
 
 
-def _counts_without(stop: frozenset[str], load: Callable[..., Corpus], options: dict[str, Any]) -> Corpus:
+def _counts_without(stop: str | frozenset[str], load: Callable[..., Corpus], options: dict[str, Any]) -> Corpus:
     """Counts do not pass through a tokenizer, so stop words are dropped here, before the most frequent words are
     kept."""
-    from discreet.corpus import Vocabulary
+    from discreet.corpus import Vocabulary, stop_words_of
 
+    stop = stop_words_of(stop) if isinstance(stop, str) else stop
     corpus = load(**{option: value for option, value in options.items() if option != "max_words"})
     kept = [word for word in corpus.vocabulary if word not in stop]
     corpus = corpus.restrict(Vocabulary(kept, corpus.vocabulary.origin))

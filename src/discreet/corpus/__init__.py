@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from discreet.corpus.readers.read import read
     from discreet.corpus.readers.tables import read_table
     from discreet.corpus.readers.uci import read_uci
+    from discreet.corpus.stop_words import english_stop_words, stop_words_of
     from discreet.corpus.synthetic import Synthetic, lda_corpus
-    from discreet.corpus.tokenizer import Tokenizer, english_stop_words
+    from discreet.corpus.tokenizer import Tokenizer
     from discreet.corpus.vocabulary import Origin, Vocabulary, public_vocabulary
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "read_matrix",
     "read_table",
     "read_uci",
+    "stop_words_of",
 ]
 
 _HOME = {
@@ -63,7 +65,8 @@ _HOME = {
     "synthetic": ("Synthetic", "lda_corpus"),
     "readers.tables": ("read_table",),
     "builder": ("CorpusBuilder",),
-    "tokenizer": ("Tokenizer", "english_stop_words"),
+    "stop_words": ("english_stop_words", "stop_words_of"),
+    "tokenizer": ("Tokenizer",),
     "readers.uci": ("read_uci",),
     "vocabulary": ("Origin", "Vocabulary", "public_vocabulary"),
 }
