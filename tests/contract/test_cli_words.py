@@ -65,3 +65,31 @@ def test_stop_words_of_no_language(here: Path, run: Run) -> None:
     Path("vocab.x.txt").write_text("und\nregen\n")
     assert run("fit", "docword.x.txt", "-q", "-k", 1, "--stop-words", "german", "-o", "counts").code == 0
     assert Release.load(here / "counts").vocabulary == ("regen",)
+
+
+def test_the_word_list_of_a_language(here: Path, run: Run) -> None:
+    pytest.importorskip("wordfreq", reason="wordfreq is not installed: pip install 'discreet[words]'")
+    fit = ("fit", "texts.txt", "-k", 2, "--sweeps", 2)
+    ran = run(*fit, "--vocabulary", "english", "--max-words", 8_000, "-o", "new")
+    assert ran.code == 0, ran.err
+    assert "the words are the 8,000 most frequent words of English, wordfreq " in ran.err
+    release = Release.load(here / "new")
+    assert (release.n_words, "the" in release.vocabulary, "piano" in release.vocabulary) == (8_000, False, True)
+    assert run(*fit, "--vocabulary", "en", "-q", "-o", "usual").code == 0
+    assert Release.load(here / "usual").n_words == 5_000
+    Path("german.txt").write_text("Die Häuser und die Straßen\n" * 20)
+    ran = run("fit", "german.txt", "-k", 2, "--vocabulary", "german", "--max-words", 5_000, "-q", "-o", "german")
+    assert (ran.code, ran.err) == (0, "")
+    assert {"häuser", "straßen"} < set(Release.load(here / "german").vocabulary)
+    assert "und" not in Release.load(here / "german").vocabulary
+    ran = run(*fit, "--vocabulary", "englsh", "-o", "none")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "there is no file or folder englsh, and no such language with a word list (there are ar, bg" in ran.err
+    assert "Did you mean 'english'?" in ran.err
+
+
+def test_a_private_model_over_the_word_list_of_a_language(here: Path, run: Run) -> None:
+    pytest.importorskip("wordfreq", reason="wordfreq is not installed: pip install 'discreet[words]'")
+    ran = run("fit", "texts.txt", "-k", 2, "--epsilon", 1, "--vocabulary", "en", "--max-words", 50, "-o", "new")
+    assert ran.code == 0, ran.err
+    assert "proven, if the word list is public (the 50 most frequent words of English, wordfreq " in ran.out

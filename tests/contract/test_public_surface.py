@@ -41,6 +41,7 @@ PUBLIC = {
     "datasets",
     "fit_text",
     "read",
+    "word_list",
 }
 HEAVY = {"numba", "numpy", "pandas", "polars", "pooch", "rich", "scipy", "sklearn", "typer"}
 

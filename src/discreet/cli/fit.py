@@ -39,6 +39,7 @@ from discreet.cli.source import (
     open_corpus,
 )
 from discreet.cli.wording import in_options
+from discreet.cli.words import note_reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -215,10 +216,8 @@ def fit(
             max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
             quiet=quiet,
         )
-    if lemmas is not None and stop_words is None and vocabulary is None and not quiet and not _has_stop_words(lemmas):
-        show.note(f"note: the stop words are English; give those of the language {lemmas} with --stop-words FILE")
-    if vocabulary is not None and not quiet:
-        _note_lost_words(vocabulary, corpus)
+    if not quiet:
+        note_reading(corpus, vocabulary=vocabulary, lemmas=lemmas, stop_words=stop_words)
     if row.private:
         check_words(corpus, name, row, selecting=selecting)
     unused = {"group": None if row.users else group, "label": label}
@@ -257,12 +256,6 @@ def fit(
         _report(release, output, None if row.private else seconds, quiet=quiet, as_json=as_json)
 
 
-def _has_stop_words(language: str) -> bool:
-    from discreet.corpus.stop_words import known_language
-
-    return known_language(language) is not None
-
-
 def _nested(one: Path, other: Path) -> bool:
     return one == other or one in other.parents or other in one.parents
 
@@ -273,24 +266,6 @@ def _note_corpus(corpus: Corpus, info: SweepInfo) -> None:
         empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
         n_documents, n_words = counted(corpus.n_documents, "document"), counted(corpus.n_words, "word")
         show.note(f"{n_documents}{empty}, {n_words}, {counted(corpus.n_tokens, 'token')}")
-
-
-def _note_lost_words(vocabulary: Path, corpus: Corpus) -> None:
-    """Name words of the list that the tokenizer never finds: they would be lost silently. (No document is read.)"""
-    if corpus.tokenizer is None:
-        return
-    words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
-    lost = [word for word in corpus.vocabulary if word not in words_of(f"{word} {word.capitalize()}")]
-    if lost and lemmas is not None:
-        show.note(
-            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} have another word as their "
-            f"lemma, for instance {lost[0]!r}; text is read by its lemmas, so most of them are never found"
-        )
-    elif lost:
-        show.note(
-            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} cannot be found in any text, "
-            f"for instance {lost[0]!r}: --token-pattern says what a word is"
-        )
 
 
 def _note_words(budget: Path | None, n_words: int) -> None:

@@ -45,9 +45,11 @@ IdOption = Annotated[
     str | None, typer.Option("--id", metavar="COLUMN", help="A column to copy into the result, to identify documents.")
 ]
 VocabularyOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--vocabulary", metavar="FILE", help="A public word list, one word per line; other words are dropped."
+        "--vocabulary",
+        metavar="FILE|LANGUAGE",
+        help="A public word list, one word per line, or that of a language: english, de, …; other words are dropped.",
     ),
 ]
 MaxWordsOption = Annotated[
@@ -56,7 +58,7 @@ MaxWordsOption = Annotated[
         "--max-words",
         metavar="N",
         min=1,
-        help="Keep the N most frequent words (private models: of the selected words).",
+        help="Keep the N most frequent words (private models: of the selected words, or of a language).",
     ),
 ]
 StopWordsOption = Annotated[
@@ -112,7 +114,7 @@ def open_corpus(
     collection: str | None = None,
     label: str | None = None,
     id_column: str | None = None,
-    vocabulary: Path | Sequence[str] | None = None,
+    vocabulary: str | Sequence[str] | None = None,
     max_words: int | None = None,
     stop_words: str | None = None,
     token_pattern: str | None = None,
@@ -136,8 +138,12 @@ def open_corpus(
     from discreet.corpus import Tokenizer, datasets, read
     from discreet.corpus.lines import inner_suffix
     from discreet.corpus.readers.tables import SUFFIXES
+    from discreet.corpus.word_lists import usual_tokenizer, word_list
 
     stop = stop_list(stop_words)
+    language = list_language(vocabulary)
+    if language is not None and stop is None:
+        stop = usual_tokenizer(language).stop_words or frozenset()
     columns = {"text": text, "group": group, "collection": collection, "label": label, "id": id_column}
     columns = {option: column for option, column in columns.items() if column is not None}
     options: dict[str, Any] = {"vocabulary": vocabulary, "max_words": max_words}
@@ -173,12 +179,16 @@ def open_corpus(
         for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas)):
             if value is not None:
                 raise InputError(f"these documents are already word counts. Leave --{option} out.")
+        if language is not None:
+            options = {"vocabulary": word_list(language, max_words, tokenizer=Tokenizer(stop_words=stop))}
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
     if token_pattern is not None or stop is not None or lemmas is not None:
         if token_pattern is None and name is not None:
             token_pattern = datasets.TOKEN_PATTERN
         tokenizer = Tokenizer(token_pattern, stop_words="auto" if stop is None else stop, lemmas=lemmas)
+    if language is not None:
+        options = {"vocabulary": word_list(language, max_words, tokenizer=tokenizer)}
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 
@@ -205,6 +215,23 @@ def open_compared(who: str, file: str | None, dataset: str | None, *, collection
             "has a column for --collection."
         )
     return corpus
+
+
+def list_language(vocabulary: object) -> str | None:
+    """The code of the language whose word list is meant, or None for a file or for words."""
+    if not isinstance(vocabulary, str):
+        return None
+    from discreet.corpus.lines import close_match
+    from discreet.corpus.word_lists import NAMES, language_with_list
+
+    found = language_with_list(vocabulary)
+    if found is None and not Path(vocabulary).expanduser().exists():
+        known = ", ".join(NAMES)
+        raise DataNotFound(
+            f"there is no file or folder {vocabulary}, and no such language with a word list (there are {known})."
+            f"{close_match(vocabulary, [*NAMES.values(), *NAMES])}"
+        )
+    return found
 
 
 def stop_list(name: str | None) -> str | frozenset[str] | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.corpus.synthetic import Synthetic, lda_corpus
     from discreet.corpus.tokenizer import Tokenizer
     from discreet.corpus.vocabulary import Origin, Vocabulary, public_vocabulary
+    from discreet.corpus.word_lists import word_list
 
 __all__ = [
     "Codebook",
@@ -51,6 +52,7 @@ __all__ = [
     "read_table",
     "read_uci",
     "stop_words_of",
+    "word_list",
 ]
 
 _HOME = {
@@ -69,6 +71,7 @@ _HOME = {
     "tokenizer": ("Tokenizer",),
     "readers.uci": ("read_uci",),
     "vocabulary": ("Origin", "Vocabulary", "public_vocabulary"),
+    "word_lists": ("word_list",),
 }
 
 
