@@ -29,6 +29,7 @@ from discreet.cli.source import (
     LemmasOption,
     MaxWordsOption,
     OverwriteOption,
+    PhrasesOption,
     StopWordsOption,
     TextOption,
     ThreadsOption,
@@ -51,7 +52,17 @@ if TYPE_CHECKING:
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": ("delta", "units", "checkpoint"),
-    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
+    "Reading": (
+        "dataset",
+        "stop_words",
+        "max_words",
+        "token_pattern",
+        "lemmas",
+        "phrases",
+        "codebook",
+        "collection",
+        "label",
+    ),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
@@ -149,6 +160,7 @@ def fit(
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
     lemmas: LemmasOption = None,
+    phrases: PhrasesOption = None,
     codebook: CodebookOption = None,
     seed: Annotated[
         int | None,
@@ -212,6 +224,7 @@ def fit(
             stop_words=stop_words,
             token_pattern=token_pattern,
             lemmas=lemmas,
+            phrases=phrases,
             codebook=codebook,
             max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
             quiet=quiet,
