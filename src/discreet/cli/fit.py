@@ -30,6 +30,7 @@ from discreet.cli.source import (
     LemmasOption,
     MaxWordsOption,
     OverwriteOption,
+    PhrasesOption,
     StopWordsOption,
     TextOption,
     ThreadsOption,
@@ -52,7 +53,17 @@ if TYPE_CHECKING:
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": ("delta", "units", "public", "checkpoint"),
-    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
+    "Reading": (
+        "dataset",
+        "stop_words",
+        "max_words",
+        "token_pattern",
+        "lemmas",
+        "phrases",
+        "codebook",
+        "collection",
+        "label",
+    ),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
@@ -154,6 +165,7 @@ def fit(
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
     lemmas: LemmasOption = None,
+    phrases: PhrasesOption = None,
     codebook: CodebookOption = None,
     seed: Annotated[
         int | None,
@@ -205,7 +217,12 @@ def fit(
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
     opened = partial(open_compared, name) if row.model.collections else open_corpus
-    reading: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern, "lemmas": lemmas}
+    reading: dict[str, Any] = {
+        "stop_words": stop_words,
+        "token_pattern": token_pattern,
+        "lemmas": lemmas,
+        "phrases": phrases,
+    }
     if public is not None:
         given["public"] = open_public(public, file, dataset, n_topics=n_topics, quiet=quiet, **reading)
     n_topics = n_topics or row.n_topics

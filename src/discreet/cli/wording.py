@@ -20,6 +20,7 @@ OPTIONS = {
     "stop_words": "--stop-words",
     "token_pattern": "--token-pattern",
     "lemmas": "--lemmas",
+    "phrases": "--phrases",
     "alpha_rest": "--alpha-rest",
     "beta_rest": "--beta-rest",
     "epsilon": "--epsilon",
@@ -43,7 +44,7 @@ OPTIONS = {
 
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary", "public"),
-    *("checkpoint", "configuration", "adaptive", "lemmas", "codebook"),
+    *("checkpoint", "configuration", "adaptive", "lemmas", "phrases", "codebook"),
     *("group", "collection", "text", "label", "overwrite"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""
