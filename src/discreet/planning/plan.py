@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from discreet._errors import InputError
 from discreet.planning import law
+from discreet.planning.advice import FEWEST_TOPICS, LARGEST_EPSILON, rounded
 from discreet.planning.law import Facts, Range
 from discreet.planning.noise import WORDS_SHARE, multiplier, selection
 from discreet.planning.words import TEXTS, Text, different, expected
@@ -34,13 +35,10 @@ WORDS_PER_TOPIC = 5
 """A topic needs so many words of the vocabulary."""
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-TOPICS = (2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200)
+TOPICS = (FEWEST_TOPICS, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200)
 SHARES = (0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 ENOUGH = 0.98
 """The smallest share is chosen that gains so much of what the best one gains."""
-
-LARGEST_EPSILON = 8.0
-"""A larger ε promises so little that it is not proposed."""
 
 Public = Literal["near", "far"]
 
@@ -224,12 +222,6 @@ def _smallest(of: Any, share: float, low: float, high: float) -> float | None:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if reached(middle) else (middle, high)
     return rounded(high)
-
-
-def rounded(value: float, *, down: bool = False) -> float:
-    """To two digits, up or down."""
-    unit = 10.0 ** (math.floor(math.log10(max(value, 1e-9))) - 1)
-    return float((math.floor if down else math.ceil)(round(value / unit, 6)) * unit)
 
 
 def units_for_a_word(known: Known, share: float) -> int:
