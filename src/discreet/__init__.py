@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.corpus import word_list as word_list
+    from discreet.models.adapted.model import AdaptedLDA as AdaptedLDA
     from discreet.models.cross.hybrid import HybridCrossLBLA as HybridCrossLBLA
     from discreet.models.cross.laplace import LaplaceCrossLBLA as LaplaceCrossLBLA
     from discreet.models.cross.lbla import CrossLBLA as CrossLBLA
@@ -66,6 +68,7 @@ _HOMES = {
     "fit_text": "discreet.models.fit_text",
     "plan": "discreet.planning",
     "read": "discreet.corpus",
+    "word_list": "discreet.corpus",
     **{model.name: model.home for model in MODELS},
 }
 

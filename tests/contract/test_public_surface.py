@@ -43,6 +43,7 @@ PUBLIC = {
     "fit_text",
     "plan",
     "read",
+    "word_list",
 }
 HEAVY = {"numba", "numpy", "pandas", "polars", "pooch", "rich", "scipy", "sklearn", "typer"}
 

@@ -18,6 +18,7 @@ from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
 from discreet.cli.methods import Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
+from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
@@ -39,6 +40,7 @@ from discreet.cli.source import (
     open_corpus,
 )
 from discreet.cli.wording import in_options
+from discreet.cli.words import note_reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "checkpoint"),
+    "Privacy": ("delta", "units", "public", "checkpoint"),
     "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
@@ -77,6 +79,7 @@ def fit(
         int | None,
         typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), if that is public."),
     ] = None,
+    public: PublicOption = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
@@ -116,7 +119,10 @@ def fit(
             help="spectral, with --as-published: one of the paper's four configurations.",
         ),
     ] = None,
-    n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
+    n_topics: Annotated[
+        int | None,
+        typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics; 20 by default, adapted 200."),
+    ] = None,
     sweeps: Annotated[
         int | None,
         typer.Option(
@@ -165,6 +171,7 @@ def fit(
         "delta": delta,
         "budget": budget,
         "units": units,
+        "public": public,
         "checkpoint": checkpoint,
         "sweeps": sweeps,
         "beta": beta,
@@ -198,6 +205,10 @@ def fit(
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
     opened = partial(open_compared, name) if row.model.collections else open_corpus
+    reading: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern, "lemmas": lemmas}
+    if public is not None:
+        given["public"] = open_public(public, file, dataset, n_topics=n_topics, quiet=quiet, **reading)
+    n_topics = n_topics or row.n_topics
     with _no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
@@ -208,17 +219,13 @@ def fit(
             label=label,
             vocabulary=vocabulary,
             max_words=None if selecting else max_words,
-            stop_words=stop_words,
-            token_pattern=token_pattern,
-            lemmas=lemmas,
             codebook=codebook,
+            **reading,
             max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
             quiet=quiet,
         )
-    if lemmas is not None and lemmas.lower() != "en" and stop_words is None and vocabulary is None and not quiet:
-        show.note(f"note: the stop words are English; give those of the language {lemmas} with --stop-words FILE")
-    if vocabulary is not None and not quiet:
-        _note_lost_words(vocabulary, corpus)
+    if not quiet:
+        note_reading(corpus, vocabulary=vocabulary, lemmas=lemmas, stop_words=stop_words)
     if row.private:
         check_words(corpus, name, row, selecting=selecting)
     unused = {"group": None if row.users else group, "label": label}
@@ -267,24 +274,6 @@ def _note_corpus(corpus: Corpus, info: SweepInfo) -> None:
         empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
         n_documents, n_words = counted(corpus.n_documents, "document"), counted(corpus.n_words, "word")
         show.note(f"{n_documents}{empty}, {n_words}, {counted(corpus.n_tokens, 'token')}")
-
-
-def _note_lost_words(vocabulary: Path, corpus: Corpus) -> None:
-    """Name words of the list that the tokenizer never finds: they would be lost silently. (No document is read.)"""
-    if corpus.tokenizer is None:
-        return
-    words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
-    lost = [word for word in corpus.vocabulary if word not in words_of(f"{word} {word.capitalize()}")]
-    if lost and lemmas is not None:
-        show.note(
-            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} have another word as their "
-            f"lemma, for instance {lost[0]!r}; text is read by its lemmas, so most of them are never found"
-        )
-    elif lost:
-        show.note(
-            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} cannot be found in any text, "
-            f"for instance {lost[0]!r}: --token-pattern says what a word is"
-        )
 
 
 def _note_words(budget: Path | None, n_words: int) -> None:

@@ -150,14 +150,17 @@ def evaluate(
     from discreet.release.release import Release
 
     release = Release.load(model)
-    tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary decides which words count
+    known = release.tokenizer or Tokenizer()
+    tokenizer = replace(known, stop_words=None)  # the vocabulary decides which words count
     _check_collection(model, release, collection)
     pictures = _pictures(model, release, file, dataset)
     how: dict[str, Any] = {"codebook": release.codebook} if pictures else {"tokenizer": tokenizer}
     opened = open_corpus if release.collections is None else partial(open_compared, str(model))
     everything = opened(file, dataset, text=text, collection=collection, **how)
     corpus = _known(model, everything.restrict(release.vocabulary))
-    covered = coverage(everything, release.vocabulary, ignored=replace(tokenizer, stop_words="english").stop_set)
+    covered = coverage(
+        everything, release.vocabulary, ignored=replace(known, stop_words=known.stop_words or "english").stop_set
+    )
     unigram = unigram_perplexity(corpus, n_threads=threads)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
     held_out = release.completion(corpus, n_threads=threads)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
@@ -24,6 +24,11 @@ Document: TypeAlias = str | Sequence[str] | None
 
 AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
 """How text becomes words; None for the default tokenizer."""
+
+UNSPACED = (
+    "some text has no spaces between its words (Chinese, Japanese, Thai, Lao, Khmer or Burmese), and was left out. Cut "
+    "it into words first: give lists of words, or texts with spaces between the words."
+)
 
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
 
@@ -56,17 +61,16 @@ class CorpusBuilder:
             self._ids = self.vocabulary.columns
             if self.tokenizer.function is None and not any(map(self.tokenizer.finds, self.vocabulary)):
                 raise InputError(
-                    "no word of the vocabulary can come out of the tokenizer, for instance "
-                    f"{shown(self.vocabulary[0])}. "
-                    "Its pattern is "
-                    f"{self.tokenizer.pattern!r}{', on lower-cased text' if self.tokenizer.lowercase else ''}."
+                    f"no word of the vocabulary, for instance {shown(self.vocabulary[0])}, is a word by "
+                    f"{self.tokenizer.described}{', on lower-cased text' if self.tokenizer.lowercase else ''}. Give "
+                    "another list, or say what a word is (token_pattern=)."
                 )
         self._lengths = array("q")
         self._recent: list[Int32Array] = []
         self._recent_size = 0
         self._chunks: list[tuple[Int32Array, int]] = []  # tokens, and the number of documents up to here
         self._columns = {name: _Column(name) for name in ("group", "collection", "label")}
-        self._built = False
+        self._built = self._unspaced = False
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -95,6 +99,7 @@ class CorpusBuilder:
 
     def _words(self, text: Any) -> list[str]:
         if isinstance(text, str):
+            self._unspaced = self._unspaced or self.tokenizer.leaves_out(text)
             return self._words_of(text)
         if not is_tokens(text):
             raise InputError(
@@ -115,11 +120,18 @@ class CorpusBuilder:
         self._built = True
         columns = [column.values() for column in self._columns.values()]
         if self.vocabulary is None:
-            return Corpus(*self._learnt(), *columns, tokenizer=self.tokenizer, all_tokens=True)
+            learnt = self._learnt()
+            self._warn()
+            return Corpus(*learnt, *columns, tokenizer=self.tokenizer, all_tokens=True)
+        self._warn()
         offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
         words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
         self._chunks.clear()
         return Corpus(words, offsets, self.vocabulary, *columns, tokenizer=self.tokenizer)
+
+    def _warn(self) -> None:
+        if self._unspaced:
+            warn_caller(UNSPACED)
 
     def _pack(self) -> None:
         self._chunks.append((np.concatenate([np.empty(0, np.int32), *self._recent]), len(self)))
@@ -135,8 +147,9 @@ class CorpusBuilder:
         chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, self.max_words)
         if not chosen:
             raise InputError(
-                "no word was found in the documents with "  # how many there are may be private
-                f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern}'}"
+                UNSPACED
+                if self._unspaced
+                else f"no word was found in the documents with {self.tokenizer.described}"  # how many may be private
                 f"{' other than stop words' if spelled else ''}. Check the text and the pattern (token_pattern=)."
             )
         column = np.full(len(spelled), -1, np.int32)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._errors import InputError, WouldLeak
@@ -99,7 +99,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     share: Annotated[float, Interval(Real, 1e-6, 1, closed="both")] = 1.0
     token_pattern: str | None = None
     lowercase: bool = True
-    stop_words: Annotated[Any, StrOptions({"english"}), "array-like", set, frozenset, None] = "english"
+    stop_words: Annotated[Any, str, "array-like", set, frozenset, None] = "auto"
     lemmas: str | None = None
     tokenizer: Annotated[Any, Tokenizer, callable, None] = None
     output: Literal["matrix", "corpus"] = "matrix"

@@ -69,7 +69,7 @@ def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
             f"person. Instead, {instead}."
         )
     if vocabulary.origin == "public":
-        return (PUBLIC_WORDS,)
+        return (f"{PUBLIC_WORDS} ({vocabulary.source})" if vocabulary.source else PUBLIC_WORDS,)
     other_units = _other_units(corpus, groups)
     if vocabulary.origin == "unknown":
         return (UNKNOWN_WORDS, *other_units)
