@@ -86,9 +86,8 @@ def test_few_words_are_not_useful_however_clear():
 
 def test_the_way_out_is_computed():
     told = foreseen(2000, 20, Setting(1.0, n_units=3000))
-    assert told.endswith(
-        "the noise at epsilon=1 hides the topics of 2,000 words. Use at most 120 words, or more documents: about 28,000."
-    )
+    assert "the noise at epsilon=1 hides the topics of 2,000 words. Use at most 120 words, or more documents: " in told
+    assert told.endswith("about 28,000.")
     assert foreseen(2000, 20, Setting(1.0, n_units=9000)).endswith("Use at most 500 words, or epsilon=3.6.")
     assert foreseen(2000, 20, Setting(1.0, n_units=30_000)) == ""
     assert foreseen(2000, 20, Setting(1.0)) == ""  # the number of units is not known yet

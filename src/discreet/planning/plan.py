@@ -252,7 +252,7 @@ def known(
         ("topics", topics, 1, 10_000),
         ("words", words, 2, 10**7),
     ):
-        if value is not None and not (isinstance(value, int) and low <= value <= high):
+        if value is not None and not (type(value) is int and low <= value <= high):
             raise InputError(f"{name} must be a whole number from {low:,} to {high:,}; found {value!r}. Change it.")
     for name, number, top in (("words_per_document", words_per_document, 1e7), ("epsilon", epsilon, 1e3)):
         if not (isinstance(number, int | float) and 0 < number <= top):
