@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
 
-from discreet.planning.law import USEFUL, Range
+from discreet.planning.law import Range
 from discreet.planning.plan import (
     EPSILONS,
-    LARGEST_EPSILON,
     Known,
     Outcome,
     best_topics,
@@ -283,6 +282,3 @@ def made(facts: Known) -> Plan:
         epsilon_needed=epsilon_needed(facts) if facts.n_topics > 1 else None,
         units_needed=units_needed(facts) if facts.n_topics > 1 else None,
     )
-
-
-__all__ = ["LARGEST_EPSILON", "USEFUL", "Plan", "made", "plan"]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from discreet._errors import InputError
 from discreet.planning import law
+from discreet.planning.advice import FEWEST_TOPICS, LARGEST_EPSILON, rounded
 from discreet.planning.law import Facts, Range
 from discreet.planning.noise import WORDS_SHARE, multiplier, selection
 from discreet.planning.words import TEXTS, Text, different, expected
@@ -34,13 +35,10 @@ WORDS_PER_TOPIC = 5
 """A topic needs so many words of the vocabulary."""
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-TOPICS = (2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200)
+TOPICS = (FEWEST_TOPICS, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200)
 SHARES = (0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 ENOUGH = 0.98
 """The smallest share is chosen that gains so much of what the best one gains."""
-
-LARGEST_EPSILON = 8.0
-"""A larger ε promises so little that it is not proposed."""
 
 Public = Literal["near", "far"]
 
@@ -226,12 +224,6 @@ def _smallest(of: Any, share: float, low: float, high: float) -> float | None:
     return rounded(high)
 
 
-def rounded(value: float, *, down: bool = False) -> float:
-    """To two digits, up or down."""
-    unit = 10.0 ** (math.floor(math.log10(max(value, 1e-9))) - 1)
-    return float((math.floor if down else math.ceil)(round(value / unit, 6)) * unit)
-
-
 def units_for_a_word(known: Known, share: float) -> int:
     """How many units must share a word for it to be selected, if they are as long as usual."""
     return selection(known.epsilon, known.delta, share).units_for_a_word(max(1, round(different(known.tokens))))
@@ -260,7 +252,7 @@ def known(
         ("topics", topics, 1, 10_000),
         ("words", words, 2, 10**7),
     ):
-        if value is not None and not (isinstance(value, int) and low <= value <= high):
+        if value is not None and not (type(value) is int and low <= value <= high):
             raise InputError(f"{name} must be a whole number from {low:,} to {high:,}; found {value!r}. Change it.")
     for name, number, top in (("words_per_document", words_per_document, 1e7), ("epsilon", epsilon, 1e3)):
         if not (isinstance(number, int | float) and 0 < number <= top):
