@@ -16,7 +16,7 @@ import typer
 from discreet._catalogue import METHODS
 from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
-from discreet.cli.methods import Chosen, check_method, make_model
+from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
@@ -140,7 +140,9 @@ def fit(
             "--sweeps", metavar="N", min=1, help="Passes over the documents; lda 200, cross-… 600 by default."
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="Prior weight of each topic in a document.")] = 0.1,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Prior weight of each topic in a document; 0.1 by default.")
+    ] = None,
     beta: Annotated[
         float | None, typer.Option("--beta", help="Prior weight of each word in a topic; lda, cross-… 0.01 by default.")
     ] = None,
@@ -251,6 +253,7 @@ def fit(
         show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
     if not row.users:
         corpus = replace(corpus, groups=None)
+    alpha = row.form.defaults.get("alpha", ALPHA) if alpha is None else alpha
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
     if file_of_budget is not None:
         from discreet.privacy import Ledger

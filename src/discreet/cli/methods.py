@@ -32,8 +32,8 @@ PARAMETERS = {
 }
 """Option → parameter of the estimator. (``--budget`` becomes a ledger, which ``fit`` opens.)"""
 
-TOPICS = 20
-"""The usual number of topics."""
+TOPICS, ALPHA = 20, 0.1
+"""The usual number of topics, and the usual prior weight of each in a document."""
 
 
 class Chosen(NamedTuple):

@@ -175,6 +175,10 @@ class WordEngine(_Units, Protocol):
 class ProportionEngine(WordEngine, Protocol):
     """Word counts and topic proportions of all units, without rounds."""
 
+    def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
+        """As ``word_counts``, with the square root of each count: a word that a unit repeats says less the more often
+        it is repeated."""
+
     def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
         """The proportions of ``topics``, topic × word, in all units, times ``scale``, each unit's clipped and cut to
         whole numbers, added up. ``scale`` and ``clip`` are in steps of the grid."""
