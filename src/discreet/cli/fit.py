@@ -16,6 +16,15 @@ import typer
 from discreet._catalogue import METHODS
 from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
+from discreet.cli.foresee import (
+    TopicsOption,
+    WordsShareOption,
+    YesOption,
+    check_share,
+    foresee,
+    plan_of,
+    topics_asked,
+)
 from discreet.cli.methods import Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.public import PublicOption, open_public
@@ -50,8 +59,8 @@ if TYPE_CHECKING:
 
 
 PANELS = {
-    "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "public", "checkpoint"),
+    "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
+    "Privacy": ("delta", "units", "public", "words_share", "yes", "checkpoint"),
     "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
@@ -119,10 +128,7 @@ def fit(
             help="spectral, with --as-published: one of the paper's four configurations.",
         ),
     ] = None,
-    n_topics: Annotated[
-        int | None,
-        typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics; 20 by default, adapted 200."),
-    ] = None,
+    topics: TopicsOption = None,
     sweeps: Annotated[
         int | None,
         typer.Option(
@@ -154,7 +160,9 @@ def fit(
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
     lemmas: LemmasOption = None,
+    words_share: WordsShareOption = None,
     codebook: CodebookOption = None,
+    yes: YesOption = False,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
@@ -184,6 +192,7 @@ def fit(
         "configuration": configuration,
     }
     row = check_method(name, given)
+    asked = topics_asked(topics, name, given)
     from discreet.release.folder import check_target
 
     if str(output) == "-":
@@ -204,11 +213,12 @@ def fit(
     pictures = holds_pictures(file, dataset)
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
+    check_share(words_share, selecting=selecting)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
     reading: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern, "lemmas": lemmas}
     if public is not None:
-        given["public"] = open_public(public, file, dataset, n_topics=n_topics, quiet=quiet, **reading)
-    n_topics = n_topics or row.n_topics
+        given["public"] = open_public(public, file, dataset, n_topics=asked, quiet=quiet, **reading)
+    asked = asked or row.n_topics
     with _no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
@@ -245,8 +255,12 @@ def fit(
         common["callbacks"] = [
             partial(_note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
         ]
+    planned = plan_of(name, given, asked, corpus, words_share, selecting=selecting)
+    n_topics = int(asked) if planned is None else planned.known.n_topics
     check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
     model = make_model(row, n_topics, given, **common)  # last: bad input is reported before its import
+    if planned is not None:
+        foresee(planned, asked=asked, yes=yes, quiet=quiet)
     start = time.perf_counter()
     from discreet.models.fit_text import fit_text
     from discreet.training.checkpoint import kept_until_safe
@@ -254,7 +268,9 @@ def fit(
     paid, failed = Paid(file_of_budget), None
     with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
         found = None if quiet else partial(_note_words, budget)
-        model = fit_text(model, corpus, max_words=max_words if selecting else None, after_selection=found)
+        share = words_share or (planned.expected.share if planned is not None else 0.0) or None
+        most = max_words if selecting else None
+        model = fit_text(model, corpus, max_words=most, share=share, after_selection=found)
         seconds = time.perf_counter() - start
         release = model.release()
         failed = save(release, output, overwrite=overwrite, paid=paid)
