@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.corpus import Tokenizer
 from discreet.release.release import Release
 from tests.support.command import Run
 
@@ -34,13 +35,16 @@ def test_another_language_from_text_to_topics(here: Path, run: Run, language: st
     """Its letters are read, its stop words are left out, and new text is read in the same way."""
     text, words = LANGUAGES[language]
     Path("other.txt").write_text(f"{text}\nhttp://www.example.com/page {text}\n" * 10)
-    ran = run("fit", "other.txt", "--stop-words", language, "--sweeps", 2, "-k", 2, "-q", "-o", "new")
+    ran = run("fit", "other.txt", "--stop-words", language, "--sweeps", 20, "-k", 2, "--seed", 1, "-q", "-o", "new")
     assert (ran.code, ran.err) == (0, "")
     release = Release.load(here / "new")
     assert set(release.vocabulary) == set(words.split())
     Path("more.txt").write_text(text + "\n")
+    text_words = Tokenizer()(text)
     assert run("transform", "new", "more.txt", "-o", "topics.npy").code == 0
-    np.testing.assert_allclose(np.load("topics.npy"), release.transform([words.split()]), atol=0.2)
+    np.testing.assert_allclose(
+        np.load("topics.npy"), release.transform([[w for w in text_words if w in release.vocabulary]])
+    )
     assert json.loads(run("evaluate", "new", "other.txt", "--json").out)["coverage"] == 1.0
 
 
@@ -93,3 +97,57 @@ def test_a_private_model_over_the_word_list_of_a_language(here: Path, run: Run) 
     ran = run("fit", "texts.txt", "-k", 2, "--epsilon", 1, "--vocabulary", "en", "--max-words", 50, "-o", "new")
     assert ran.code == 0, ran.err
     assert "proven, if the word list is public (the 50 most frequent words of English, wordfreq " in ran.out
+
+
+def test_phrases_of_a_list(here: Path, run: Run) -> None:
+    Path("texts.txt").write_text("New York and wind\nA storm in New York; new rain\n" * 20)
+    Path("phrases.txt").write_text("new york\nwind storm\n")
+    fit = ("fit", "texts.txt", "-k", 2, "--sweeps", 2, "-q")
+    assert run(*fit, "--phrases", "phrases.txt", "-o", "new").code == 0
+    assert Release.load(here / "new").vocabulary == ("new", "new_york", "rain", "storm", "wind")
+    Path("words.txt").write_text("rain\nwind\n")
+    ran = run(
+        "fit",
+        "texts.txt",
+        "-k",
+        2,
+        "--epsilon",
+        1,
+        "--vocabulary",
+        "words.txt",
+        "--phrases",
+        "phrases.txt",
+        "-o",
+        "over",
+    )
+    assert ran.code == 0, ran.err
+    assert "cannot be found" not in ran.err
+    assert "the list of phrases is public" in ran.out
+    assert Release.load(here / "over").vocabulary == ("rain", "wind", "new_york", "wind_storm")
+    ran = run("evaluate", "new", "texts.txt", "--json")
+    assert json.loads(ran.out)["coverage"] == 1.0
+    assert run("transform", "new", "texts.txt", "-o", "topics.npy").code == 0
+
+
+def test_selected_phrases(here: Path, run: Run) -> None:
+    Path("texts.txt").write_text("New York has wind and rain\nA storm in New York\n" * 1_000)
+    ran = run("fit", "texts.txt", "-k", 2, "--epsilon", 8, "--phrases", 2, "-q", "-o", "private")
+    assert ran.code == 0, ran.err
+    assert "new_york" in Release.load(here / "private").vocabulary
+    assert run("fit", "texts.txt", "-k", 2, "--phrases", 2, "--max-words", 5, "-q", "-o", "plain").code == 0
+    assert "new_york" in Release.load(here / "plain").vocabulary
+    Path("words.txt").write_text("rain\nwind\n")
+    Path("docword.x.txt").write_text("1\n2\n2\n1 1 2\n1 2 3\n")
+    Path("vocab.x.txt").write_text("rain\nwind\n")
+    refused = {
+        ("texts.txt", "--phrases", 2): "Choose among them first: --max-words when they are read",
+        ("texts.txt", "--phrases", 9): "phrases must have 2 to 5 words; found --phrases 9",
+        ("texts.txt", "--phrases", "none.txt"): "there is no file or folder none.txt",
+        ("texts.txt", "--phrases", 2, "--vocabulary", "words.txt"): "phrases are selected only where words are",
+        ("docword.x.txt", "--phrases", 2): "already word counts. Leave --phrases out.",
+    }
+    for arguments, message in refused.items():
+        ran = run("fit", *arguments, "-o", "none")
+        assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
+        assert message in ran.err
+        assert not Path("none").exists()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._catalogue import METHODS
-from discreet._errors import InputError, WouldLeak, counted
+from discreet._errors import InputError, WouldLeak
 from discreet.cli import show
 from discreet.cli.foresee import (
     TopicsOption,
@@ -26,6 +24,7 @@ from discreet.cli.foresee import (
     topics_asked,
 )
 from discreet.cli.methods import Chosen, check_method, make_model
+from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
@@ -39,6 +38,7 @@ from discreet.cli.source import (
     LemmasOption,
     MaxWordsOption,
     OverwriteOption,
+    PhrasesOption,
     StopWordsOption,
     TextOption,
     ThreadsOption,
@@ -55,13 +55,15 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus
     from discreet.privacy.budget import BudgetFile
     from discreet.release.release import Release
-    from discreet.training.loop import SweepInfo
 
 
 PANELS = {
     "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": ("delta", "units", "public", "words_share", "yes", "checkpoint"),
-    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
+    "Reading": (
+        *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
+        *("codebook", "collection", "label"),
+    ),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
@@ -160,6 +162,7 @@ def fit(
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
     lemmas: LemmasOption = None,
+    phrases: PhrasesOption = None,
     words_share: WordsShareOption = None,
     codebook: CodebookOption = None,
     yes: YesOption = False,
@@ -215,11 +218,16 @@ def fit(
     selecting = row.selects_words and vocabulary is None and not pictures
     check_share(words_share, selecting=selecting)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
-    reading: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern, "lemmas": lemmas}
+    reading: dict[str, Any] = {
+        "stop_words": stop_words,
+        "token_pattern": token_pattern,
+        "lemmas": lemmas,
+        "phrases": phrases,
+    }
     if public is not None:
         given["public"] = open_public(public, file, dataset, n_topics=asked, quiet=quiet, **reading)
     asked = asked or row.n_topics
-    with _no_names_of_pictures() if row.private and pictures else nullcontext():
+    with no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
             dataset,
@@ -250,10 +258,10 @@ def fit(
 
         common["ledger"] = Ledger(file=file_of_budget)
     if not quiet and not row.private:
-        common["callbacks"] = [partial(_note_corpus, corpus)]
+        common["callbacks"] = [partial(note_corpus, corpus)]
     elif not quiet and budget is not None:
         common["callbacks"] = [
-            partial(_note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
+            partial(note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
         ]
     planned = plan_of(name, given, asked, corpus, words_share, selecting=selecting)
     n_topics = int(asked) if planned is None else planned.known.n_topics
@@ -266,8 +274,8 @@ def fit(
     from discreet.training.checkpoint import kept_until_safe
 
     paid, failed = Paid(file_of_budget), None
-    with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
-        found = None if quiet else partial(_note_words, budget)
+    with warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
+        found = None if quiet else partial(note_words, budget)
         share = words_share or (planned.expected.share if planned is not None else 0.0) or None
         most = max_words if selecting else None
         model = fit_text(model, corpus, max_words=most, share=share, after_selection=found)
@@ -282,26 +290,6 @@ def fit(
 
 def _nested(one: Path, other: Path) -> bool:
     return one == other or one in other.parents or other in one.parents
-
-
-def _note_corpus(corpus: Corpus, info: SweepInfo) -> None:
-    """Print the size of the corpus, once the first sweep has shown that it can be used."""
-    if info.sweep == 1:
-        empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
-        n_documents, n_words = counted(corpus.n_documents, "document"), counted(corpus.n_words, "word")
-        show.note(f"{n_documents}{empty}, {n_words}, {counted(corpus.n_tokens, 'token')}")
-
-
-def _note_words(budget: Path | None, n_words: int) -> None:
-    """Print how many words were selected; this number is released with them."""
-    charged = "" if budget is None else f"; {budget} has been charged for them"
-    show.note(f"selected privately: {counted(n_words, 'word')}{charged}")
-
-
-def _note_charge(budget: Path, what: str, info: SweepInfo) -> None:
-    """Print what was charged before the user may stop the run: stopping does not restore the budget."""
-    if info.sweep == 1:
-        show.note(f"{budget} has been charged for {what}, even if it is interrupted")
 
 
 def _open_budget(path: Path | None) -> BudgetFile | None:
@@ -333,30 +321,6 @@ def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> N
             "the words were read from the private text, and a word that one person used can identify that person. Name "
             f"a public word list with --vocabulary, and leave --max-words out. ({why})"
         )
-
-
-@contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """Warnings of the library, each as one line for the user at the terminal."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: show.note(f"warning: {in_options(str(message))}")
-        yield
-
-
-@contextmanager
-def _no_names_of_pictures() -> Iterator[None]:
-    """Of private pictures neither the names nor the number of those that are left out is printed."""
-    from discreet.corpus.readers.images import PicturesLeftOut
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PicturesLeftOut)
-        yield
-    if any(issubclass(one.category, PicturesLeftOut) for one in caught):
-        show.note("warning: some pictures cannot be read, or are smaller than a patch, and were left out")
-    for one in caught:
-        if not issubclass(one.category, PicturesLeftOut):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _report(release: Release, output: Path, seconds: float | None, *, quiet: bool, as_json: bool) -> None:

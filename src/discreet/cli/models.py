@@ -151,7 +151,7 @@ def evaluate(
 
     release = Release.load(model)
     known = release.tokenizer or Tokenizer()
-    tokenizer = replace(known, stop_words=None)  # the vocabulary decides which words count
+    tokenizer = replace(known.for_vocabulary(release.vocabulary), stop_words=None)  # it decides which words count
     _check_collection(model, release, collection)
     pictures = _pictures(model, release, file, dataset)
     how: dict[str, Any] = {"codebook": release.codebook} if pictures else {"tokenizer": tokenizer}

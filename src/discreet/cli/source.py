@@ -13,7 +13,7 @@ from discreet._errors import DataNotFound, InputError
 from discreet.cli.progress import reading
 
 if TYPE_CHECKING:
-    from discreet.corpus import Codebook, Corpus, Tokenizer
+    from discreet.corpus import Codebook, Corpus, Tokenizer, Vocabulary
 
 PREFIX = "dataset:"
 
@@ -77,6 +77,14 @@ TokenPatternOption = Annotated[
         help="What a word is, on lower-cased text; by default three letters or more of any alphabet, no addresses.",
     ),
 ]
+PhrasesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--phrases",
+        metavar="FILE|N",
+        help="Count phrases as words: those of a public list, one per line, or selected ones of up to N words (2…5).",
+    ),
+]
 LemmasOption = Annotated[
     str | None,
     typer.Option("--lemmas", metavar="LANGUAGE", help="Count words as their lemmas: en (English), de, …"),
@@ -119,6 +127,7 @@ def open_corpus(
     stop_words: str | None = None,
     token_pattern: str | None = None,
     lemmas: str | None = None,
+    phrases: str | None = None,
     codebook: Path | Codebook | None = None,
     tokenizer: Tokenizer | None = None,
     max_tokens: int | None = None,
@@ -166,7 +175,7 @@ def open_corpus(
         load = partial(read, str(file), **columns)
     if holds_pictures(file, dataset):
         told: dict[str, Any] = {"vocabulary": vocabulary, "stop-words": stop_words, "token-pattern": token_pattern}
-        for option, value in {**told, "lemmas": lemmas}.items():
+        for option, value in {**told, "lemmas": lemmas, "phrases": phrases}.items():
             if value is not None:
                 raise InputError(f"these documents are pictures, not text. Leave --{option} out.")
         with reading(quiet):
@@ -176,19 +185,23 @@ def open_corpus(
     if holds_counts(file, dataset):
         if max_tokens is not None and name is None:
             load = partial(load, max_tokens=max_tokens)
-        for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas)):
+        for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas), ("phrases", phrases)):
             if value is not None:
                 raise InputError(f"these documents are already word counts. Leave --{option} out.")
         if language is not None:
             options = {"vocabulary": word_list(language, max_words, tokenizer=Tokenizer(stop_words=stop))}
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
-    if token_pattern is not None or stop is not None or lemmas is not None:
+    if any(given is not None for given in (token_pattern, stop, lemmas, phrases)):
         if token_pattern is None and name is not None:
             token_pattern = datasets.TOKEN_PATTERN
-        tokenizer = Tokenizer(token_pattern, stop_words="auto" if stop is None else stop, lemmas=lemmas)
+        counted_as_one: Any = int(phrases) if phrases is not None and phrases.isdecimal() else phrases
+        stop = "auto" if stop is None else stop
+        tokenizer = Tokenizer(token_pattern, stop_words=stop, lemmas=lemmas, phrases=counted_as_one)
     if language is not None:
         options = {"vocabulary": word_list(language, max_words, tokenizer=tokenizer)}
+    if phrases is not None and tokenizer is not None and vocabulary is not None:
+        options["vocabulary"] = with_phrases(options["vocabulary"], tokenizer)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
 
@@ -215,6 +228,21 @@ def open_compared(who: str, file: str | None, dataset: str | None, *, collection
             "has a column for --collection."
         )
     return corpus
+
+
+def with_phrases(vocabulary: Any, tokenizer: Tokenizer) -> Vocabulary:
+    """A public word list and the phrases of a public list, which would be lost otherwise."""
+    from discreet.corpus import Vocabulary, public_vocabulary
+
+    words = vocabulary if isinstance(vocabulary, Vocabulary) else public_vocabulary(vocabulary)
+    new = [phrase for phrase in tokenizer.phrase_names if phrase not in words]
+    if isinstance(tokenizer.phrases, int) and not any(tokenizer.for_vocabulary(words).phrase_names):
+        raise InputError(
+            "phrases are selected only where words are, and --vocabulary names them. Leave it out, or name a list of "
+            "phrases with --phrases FILE."
+        )
+    source = f"{words.source}, and a list of phrases" if words.source and new else words.source
+    return Vocabulary([*words, *new], words.origin, source=source)
 
 
 def list_language(vocabulary: object) -> str | None:

@@ -21,6 +21,7 @@ OPTIONS = {
     "stop_words": "--stop-words",
     "token_pattern": "--token-pattern",
     "lemmas": "--lemmas",
+    "phrases": "--phrases",
     "alpha_rest": "--alpha-rest",
     "beta_rest": "--beta-rest",
     "epsilon": "--epsilon",
@@ -44,7 +45,7 @@ OPTIONS = {
 
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary", "public"),
-    *("share", "checkpoint", "configuration", "adaptive", "lemmas", "codebook"),
+    *("share", "checkpoint", "configuration", "adaptive", "lemmas", "phrases", "codebook"),
     *("group", "collection", "text", "label", "overwrite"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""

@@ -28,7 +28,9 @@ def _note_lost_words(vocabulary: str, corpus: Corpus) -> None:
     if corpus.tokenizer is None:
         return
     words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
-    lost = [word for word in corpus.vocabulary if word not in words_of(f"{word} {word.capitalize()}")]
+    phrases = set(corpus.tokenizer.for_vocabulary(corpus.vocabulary).phrase_names)
+    words = (word for word in corpus.vocabulary if word not in phrases)
+    lost = [word for word in words if word not in words_of(f"{word} {word.capitalize()}")]
     if lost and lemmas is not None:
         show.note(
             f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} have another word as their "

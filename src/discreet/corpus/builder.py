@@ -16,6 +16,7 @@ from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
 from discreet.corpus.lines import PathLike, shown
+from discreet.corpus.phrases import sizes_of
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, checked_max_words, given_vocabulary, learnt_words
 
@@ -53,7 +54,8 @@ class CorpusBuilder:
         self.vocabulary = given_vocabulary(vocabulary, max_words)
         self.max_words = checked_max_words(max_words)
         self.tokenizer = Tokenizer.of(tokenizer)
-        self._words_of = self.tokenizer.words_of
+        reader = self.tokenizer if self.vocabulary is None else self.tokenizer.for_vocabulary(self.vocabulary)
+        self._tokens_of = reader.tokens_of
         self._ids: dict[str, int]
         if self.vocabulary is None:
             self._ids = defaultdict(count().__next__)  # a new word gets the next number, without a Python-level call
@@ -100,7 +102,7 @@ class CorpusBuilder:
     def _words(self, text: Any) -> list[str]:
         if isinstance(text, str):
             self._unspaced = self._unspaced or self.tokenizer.leaves_out(text)
-            return self._words_of(text)
+            return self._tokens_of(text)
         if not is_tokens(text):
             raise InputError(
                 f"the text is not a string but {shown(text)} ({type(text).__name__}). Name the column of text."
@@ -108,7 +110,7 @@ class CorpusBuilder:
         words = list(text)
         if not all(isinstance(word, str) for word in words):
             raise InputError(f"the tokens of a document must be strings; found {shown(text)}. Name the column of text.")
-        return words
+        return self._tokens_of(words)
 
     def build(self) -> Corpus:
         """The corpus. This empties the builder, so it can be called once."""
@@ -120,9 +122,14 @@ class CorpusBuilder:
         self._built = True
         columns = [column.values() for column in self._columns.values()]
         if self.vocabulary is None:
-            learnt = self._learnt()
+            candidates = isinstance(self.tokenizer.phrases, int)
+            words, offsets, vocabulary = self._learnt(None if candidates else self.max_words)
+            sizes = sizes_of(vocabulary) if candidates else None
             self._warn()
-            return Corpus(*learnt, *columns, tokenizer=self.tokenizer, all_tokens=True)
+            corpus = Corpus(
+                words, offsets, vocabulary, *columns, tokenizer=self.tokenizer, all_tokens=True, sizes=sizes
+            )
+            return corpus.most_frequent(self.max_words) if candidates and self.max_words is not None else corpus
         self._warn()
         offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
         words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
@@ -138,13 +145,13 @@ class CorpusBuilder:
         self._recent.clear()
         self._recent_size = 0
 
-    def _learnt(self) -> tuple[Int32Array, IntArray, Vocabulary]:
+    def _learnt(self, max_words: int | None) -> tuple[Int32Array, IntArray, Vocabulary]:
         """Choose the words, then renumber the tokens chunk by chunk, freeing each chunk once it is copied."""
         spelled = list(self._ids)
         counts = np.zeros(len(spelled), np.int64)
         for chunk, _ in self._chunks:
             counts += np.bincount(chunk, minlength=len(spelled))
-        chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, self.max_words)
+        chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, max_words)
         if not chosen:
             raise InputError(
                 UNSPACED
@@ -166,7 +173,7 @@ class CorpusBuilder:
             words[done : done + kept_before[-1]] = renumbered[kept]
             first, done = last, done + int(kept_before[-1])
             self._chunks[i] = (np.empty(0, np.int32), last)
-        return words, offsets, Vocabulary((spelled[i] for i in chosen), "text", complete=self.max_words is None)
+        return words, offsets, Vocabulary((spelled[i] for i in chosen), "text", complete=max_words is None)
 
 
 def add_texts(builder: CorpusBuilder, texts: Any) -> CorpusBuilder:

@@ -113,14 +113,25 @@ def words_as_written(text: str) -> list[str]:
     return _found(prepared(text))
 
 
+def lowered(text: str) -> str:
+    """In lower case, and as long as before: Turkish "İ" alone would become two characters."""
+    return text.replace("\u0130", "i").lower()
+
+
+def pattern_for(text: str) -> re.Pattern[str]:
+    """Step 3, for a prepared text."""
+    return _SIMPLE if text.isascii() or _NOT_SIMPLE.search(text) is None else _all_scripts()
+
+
+def spelled(word: str) -> str:
+    """A word of a prepared text, with an ordinary apostrophe."""
+    return word.replace(_LETTER_APOSTROPHE, "'")
+
+
 def _lowered_words(text: str) -> list[str]:
-    return _found(prepared(text).replace("\u0130", "i").lower())  # Turkish "İ" alone would become two characters
+    return _found(lowered(prepared(text)))
 
 
 def _found(text: str) -> list[str]:
-    """Step 3, on a prepared text; words get ordinary apostrophes."""
-    simple = text.isascii() or _NOT_SIMPLE.search(text) is None
-    words = (_SIMPLE if simple else _all_scripts()).findall(text)
-    if _LETTER_APOSTROPHE not in text:
-        return words
-    return [word.replace(_LETTER_APOSTROPHE, "'") for word in words]
+    words = pattern_for(text).findall(text)
+    return words if _LETTER_APOSTROPHE not in text else list(map(spelled, words))

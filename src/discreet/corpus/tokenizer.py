@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from discreet._errors import InputError
-from discreet.corpus import letters
+from discreet.corpus import letters, phrases
 from discreet.corpus.lemmas import NOUNS_WITH_CAPITALS, lemmatizer
 from discreet.corpus.lines import first_line, shown
+from discreet.corpus.phrases import JOINT, Between, Joiner, checked_phrases, with_candidates
 from discreet.corpus.stop_words import CONTRACTIONS, ENGLISH, known_language, language_of, one_spelling, stop_words_of
 
 LETTERS_A_TO_Z = r"\b[a-z]{3,}\b"
@@ -42,6 +43,10 @@ class Tokenizer:
     ``lemmas.py``). Stop words are then left out in all of their forms. A model keeps the language. In languages that
     write nouns with a capital letter (German) a word is looked up as it stands in the text, and lower-cased
     afterwards."""
+    phrases: int | frozenset[str] | None = None
+    """Phrases that are counted as one word, "new york" as ``new_york``: a public list (or a file of one, one phrase per
+    line), or the largest number of words of a phrase, if words are selected later: see ``phrases.py``. Where a
+    vocabulary is given, they are those of its words that hold an underscore."""
 
     @classmethod
     def of(cls, given: Tokenizer | Callable[[str], Iterable[str]] | None) -> Tokenizer:
@@ -71,17 +76,30 @@ class Tokenizer:
             object.__setattr__(self, "stop_words", language)
         elif self.stop_words is not None:
             object.__setattr__(self, "stop_words", frozenset(self.stop_words))
+        if self.phrases is not None:
+            object.__setattr__(self, "phrases", checked_phrases(self.phrases))
 
     def without_stop_words(self) -> Tokenizer:
-        """The form that a model keeps: its vocabulary shows which words remain, and a list of names to leave out may be
-        private. The name of another language than English is kept, so that `evaluate` knows its stop words."""
+        """The form that a model keeps: its vocabulary shows which words and phrases remain, and a list of names to
+        leave out may be private. The name of another language than English is kept, so that `evaluate` knows its
+        stop words."""
         named = isinstance(self.stop_words, str) and self.stop_words != ENGLISH
-        return self if named else replace(self, stop_words=None)
+        phrases = self.phrases
+        if isinstance(phrases, frozenset):
+            phrases = max(map(len, self._tuples()), default=2)
+        return replace(self, stop_words=self.stop_words if named else None, phrases=phrases)
+
+    def for_vocabulary(self, words: Iterable[str]) -> Tokenizer:
+        """The same, with the phrases of a given vocabulary."""
+        if self.phrases is None:
+            return self
+        return replace(self, phrases=frozenset(word for word in words if JOINT in word.strip(JOINT)))
 
     def to_json(self) -> dict[str, Any]:
         """What a model keeps, as in `without_stop_words`."""
         rule = {"rules": letters.RULES} if self.pattern is None else {"pattern": self.pattern}
-        named = {"lemmas": self.lemmas, "stop_words": self.without_stop_words().stop_words}
+        kept = self.without_stop_words()
+        named = {"lemmas": self.lemmas, "stop_words": kept.stop_words, "phrases": kept.phrases}
         return {**rule, "lowercase": self.lowercase, **{name: said for name, said in named.items() if said is not None}}
 
     @classmethod
@@ -90,11 +108,11 @@ class Tokenizer:
         it was when the model was trained."""
         types = {name: type(found) for name, found in value.items()} if isinstance(value, dict) else {}
         rule = {"rules": str} if "rules" in types else {"pattern": str}
-        needed, perhaps = {**rule, "lowercase": bool}, {"lemmas": str, "stop_words": str}
+        needed, perhaps = {**rule, "lowercase": bool}, {"lemmas": str, "stop_words": str, "phrases": int}
         if not (needed.items() <= types.items() <= {**needed, **perhaps}.items()):
             raise InputError(
                 "the tokenizer must be a pattern or the name of rules, whether text is lower-cased, and perhaps the "
-                f"language of its lemmas and of its stop words; found {value!r}."
+                f"language of its lemmas and of its stop words, and the length of its phrases; found {value!r}."
             )
         known = {"stop_words": None, **value}
         if known.pop("rules", letters.RULES) != letters.RULES:
@@ -115,6 +133,66 @@ class Tokenizer:
         lemma = lemmatizer(self.lemmas, lowercase=self.lowercase)
         return lambda text: list(map(lemma, words(text)))
 
+    @property
+    def tokens_of(self) -> Callable[[str | list[str]], list[str]]:
+        """The function from a text, or a list of its words, to what is counted: words, and phrases."""
+        if self.phrases is None:
+            words = self.words_of
+            return lambda text: words(text) if isinstance(text, str) else text
+        read: Callable[[list[str]], Iterable[str]]
+        if isinstance(self.phrases, int):
+            read = partial(with_candidates, longest=self.phrases, stop=self.stop_set)
+        else:
+            read = Joiner(self._tuples())
+        runs_of = self._runs_of
+        return lambda text: [
+            token for run in (runs_of(text) if isinstance(text, str) else [text]) for token in read(run)
+        ]
+
+    @property
+    def _runs_of(self) -> Callable[[str], Iterable[list[str]]]:
+        """The function from text to runs of its words, which punctuation separates; a function knows none."""
+        lemma: Callable[[str], str] = str if self.lemmas is None else lemmatizer(self.lemmas, lowercase=self.lowercase)
+        if self.function is not None:
+            words = self.words_of
+            return lambda text: [words(text)]
+        as_written = self.lemmas in NOUNS_WITH_CAPITALS
+
+        def runs_of(text: str) -> Iterator[list[str]]:
+            if self.pattern is None:
+                text = letters.prepared(text)
+                low = letters.lowered(text) if self.lowercase else text
+                pattern = letters.pattern_for(low)
+            else:
+                low, pattern = text.lower() if self.lowercase else text, re.compile(self.pattern)
+            source = text if as_written and len(text) == len(low) else low
+            for run in phrases.runs(low, pattern.finditer(low), pattern.groups):
+                yield [at if isinstance(at, Between) else lemma(letters.spelled(source[slice(*at)])) for at in run]
+
+        return runs_of
+
+    def _tuples(self) -> list[tuple[str, ...]]:
+        """The words of each phrase of the list. A phrase that is spelled with underscores holds words as they are."""
+        if not isinstance(self.phrases, frozenset):
+            return []
+        runs_of = self._runs_of
+        found = [
+            tuple(p.split(JOINT) if JOINT in p else (part for run in runs_of(p) for part in run))
+            for p in sorted(self.phrases)
+        ]
+        several = [phrase for phrase in found if len(phrase) > 1 and all(phrase)]
+        if found and not several:
+            raise InputError(
+                f"no phrase of the list, for instance {shown(min(self.phrases))}, has two words by {self.described}. "
+                "Give phrases of two words or more."
+            )
+        return several
+
+    @property
+    def phrase_names(self) -> list[str]:
+        """The phrases of the list as they are counted, in alphabetical order."""
+        return sorted({JOINT.join(phrase) for phrase in self._tuples()})
+
     def leaves_out(self, text: str) -> bool:
         """Whether text is left out because it has no spaces between its words: see ``letters.py``."""
         return self.function is None and self.pattern is None and not text.isascii() and letters.unspaced(text)
@@ -131,7 +209,8 @@ class Tokenizer:
     def finds(self, word: str) -> bool:
         """Whether text can hold the word, as far as the pattern decides it. (A word that is the lemma of others may
         have another lemma itself: "embedding" is that of "embeddings", and its own is "embed".)"""
-        return word in self._forms_of(word)
+        phrase = self.phrases is not None and JOINT in word.strip(JOINT)
+        return phrase or word in self._forms_of(word)
 
     @property
     def _forms_of(self) -> Callable[[str], list[str]]:
@@ -157,7 +236,7 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         stop = self.stop_set
-        return [word for word in self.words_of(text) if word not in stop]
+        return [word for word in self.tokens_of(text) if word not in stop]
 
 
 def _check_pattern(pattern: Any) -> None:

@@ -106,6 +106,12 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if isinstance(X, Corpus) and X.tokenizer is not None:
                 self._tokenizer = X.tokenizer.without_stop_words()
         if isinstance(X, Corpus):
+            if reset and X.sizes is not None:
+                raise InputError(
+                    "these documents hold every phrase beside its words, and each word would count several times. "
+                    "Choose among them first: max_words= when they are read, a public list of phrases, or a model that "
+                    "selects words privately (fit_text)."
+                )
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away

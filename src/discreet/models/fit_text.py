@@ -50,6 +50,7 @@ def fit_text(
     collections: Any = None,
     vocabulary: Vocabulary | PathLike | Iterable[str] | None = None,
     tokenizer: AnyTokenizer = None,
+    phrases: int | PathLike | Iterable[str] | None = None,
     max_words: int | None = None,
     share: float | None = None,
     after_selection: Callable[[int], object] | None = None,
@@ -86,6 +87,8 @@ def fit_text(
         Public words. Other words are dropped.
     tokenizer : Tokenizer or function, optional
         How text becomes words.
+    phrases : int, list of phrases or file, optional
+        2 to 5: phrases of up to so many words are selected like words. Or a public list of phrases.
     max_words : int, optional
         The largest number of words: of the selected ones the best, otherwise the most frequent.
     share : float, optional
@@ -99,6 +102,10 @@ def fit_text(
         vocabulary, tokenizer = public_words(max_words), tokenizer or _public_tokenizer(model, X)
         max_words = None
     selecting = vocabulary is None and selects_words(model)
+    if phrases is not None:
+        if isinstance(X, Corpus):
+            raise InputError("the words of a Corpus have been found already. Pass the texts, or leave phrases= out.")
+        tokenizer = replace(Tokenizer.of(tokenizer), phrases=phrases)  # type: ignore[arg-type]  # it reads a file
     if selecting and not isinstance(X, Corpus):
         from discreet.models.vectorizer import all_words
 

@@ -13,7 +13,9 @@ from discreet.engines.interface import UnitEngine
 from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, AutoTopics, Clip, Epsilon, LocalSweeps, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
+from discreet.models.knowledge import refuse_same_text
 from discreet.models.private.plan import PrivatePlan
+from discreet.models.private.public import PublicOrVectors, check_public_or_vectors, known
 from discreet.models.private.rounds import PrivateRounds
 from discreet.models.seeds import check_seeds, seed_table
 from discreet.planning.choices import AUTO, topics
@@ -69,6 +71,12 @@ class PrivateLDA(SampledUnits, TopicModel):
         Seeds topics with words: prior knowledge, which must not come from the documents. A weight is a number of tokens
         of the word that are assumed to belong to the topic. If it equals the count of the word in the documents, prior
         and documents have equal influence.
+    public : Corpus, Release, fitted model, or {word: vector}, optional
+        Public text, a model of it, or public word vectors: knowledge about words, which must not come from the
+        documents. It costs no budget and changes nothing that is released. A noisy profile of a word is pulled towards
+        those of the words that public text uses alike, as far as released numbers say that this is true of the
+        documents too. Training starts from the topics of public text. Without it, words are pulled towards those that
+        share their stem.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint : path, optional
@@ -91,6 +99,9 @@ class PrivateLDA(SampledUnits, TopicModel):
     usefulness_ : Usefulness
         Whether the topics stand out from the noise, and what would help if not. Computed from released numbers, so it
         may be published with the topics. A warning is given if they are unlikely to be useful. None for a single topic.
+    public_topics_ : array
+        Topic × word: the topics of the public text alone, with as many topics, for comparison. Only with ``public``
+        text or a model.
     history_ : dict of lists
         Functions of released statistics only.
     """
@@ -106,6 +117,7 @@ class PrivateLDA(SampledUnits, TopicModel):
     clip: Clip | None = None
     word_power: WordPower = -0.4
     word_prior: WordPrior = None
+    public: PublicOrVectors = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
@@ -142,15 +154,19 @@ class PrivateLDA(SampledUnits, TopicModel):
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         selected = corpus.vocabulary.origin == "private-selection"
         prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
+        refuse_same_text(self.public, corpus)
         fit = PrivateFit(self, corpus, groups=groups)
+        public = known(self.public, corpus.vocabulary, self.n_topics, n_threads=self.n_threads)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
-        fit.resume(plan.entries, **facts, **({} if prior is None else {"word_prior": prior.tolist()}))
+        if prior is not None:
+            facts["word_prior"] = prior.tolist()
+        fit.resume(plan.entries, **facts, known=public.digest)
         engine = open_engine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         self._foresee(plan)
         payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn
-        training = rounds(self, plan, engine, payment, alpha, fit.saved, prior)
+        training = rounds(self, plan, engine, payment, alpha, fit.saved, prior, public)
         self.history_, conditions = self._run_sweeps(
             self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
         )
@@ -158,8 +174,14 @@ class PrivateLDA(SampledUnits, TopicModel):
         payment.settle()
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
-        public = [name for name in ("n_units", "word_prior") if getattr(self, name) is not None]
-        fit.end(plan.entries, plan.epsilon, *assumed, *(f"{name} is public" for name in public), *conditions)
+        if public.topics is not None:
+            self.public_topics_ = public.topics
+        else:
+            self.__dict__.pop("public_topics_", None)
+        given = [f"{name} is public" for name in ("n_units", "word_prior") if getattr(self, name) is not None]
+        if public.condition:
+            given.append(public.condition)
+        fit.end(plan.entries, plan.epsilon, *assumed, *given, *conditions)
         return self
 
     def _foresee(self, plan: PrivatePlan) -> None:
@@ -171,6 +193,7 @@ class PrivateLDA(SampledUnits, TopicModel):
             check_seeds(self.word_prior, self.n_topics)
         elif self.word_prior is not None:
             raise InputError("word_prior names topics, so their number must be given. Give n_topics.")
+        check_public_or_vectors(self.public)
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
         """The planned releases over ``n_words`` words, whose selection cost ``vocabulary_entries``."""
