@@ -15,6 +15,7 @@ from discreet.experiments.intervals import Check
 from discreet.experiments.methods import quietly
 from discreet.experiments.own.cross import CROSS
 from discreet.experiments.own.methods import METHODS
+from discreet.experiments.own.public import PUBLIC as PUBLIC_TEXT
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
@@ -186,4 +187,4 @@ TABLE = Experiment(
     ),
 )
 
-EXPERIMENTS = (TABLE, METHODS, CROSS)
+EXPERIMENTS = (TABLE, METHODS, CROSS, PUBLIC_TEXT)
