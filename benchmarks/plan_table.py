@@ -98,10 +98,26 @@ GRID: list[tuple[str, str, int, int | None, int, tuple[float, ...]]] = [
     ("enron", "document", 14_000, 2_000, 50, (8,)),
     ("generated", "document", 200_000, 2_000, 20, (0.25, 1)),
     ("generated-short", "document", 500_000, 2_000, 20, (0.25, 1)),
+    ("generated", "document", 200_000, 5_000, 50, (0.5,)),
+    ("generated", "document", 500_000, 2_000, 50, (0.25,)),
     ("arxiv", "document", 30_000, 500, 100, (1,)),
     ("arxiv", "document", 30_000, 5_000, 50, (4,)),
     ("arxiv", "document", 117_000, 2_000, 20, (0.25,)),
     ("arxiv-titles", "document", 117_000, 2_000, 50, (4,)),
+    ("arxiv", "document", 10_000, 500, 10, (0.5, 1)),
+    ("arxiv", "document", 30_000, 1_000, 30, (0.5, 1, 2)),
+    ("arxiv-first-15", "document", 117_000, 2_000, 20, (0.5, 1)),
+    ("arxiv-titles", "document", 117_000, 500, 20, (0.5, 1)),
+    ("enron", "document", 3_400, 1_000, 10, (1, 4)),
+    ("20newsgroups", "document", 3_400, 1_000, 10, (1, 4)),
+    ("neurips-cvpr", "document", 3_400, 1_000, 10, (1, 4)),
+    ("kos", "document", 3_000, 1_000, 10, (1, 2)),
+    ("nips", "document", 1_350, 1_000, 10, (1, 4)),
+    ("novels", "document", 3_900, 1_000, 10, (1, 2)),
+    ("docstrings", "document", 10_000, 1_000, 20, (1, 4)),
+    ("docstrings", "document", 10_000, None, 20, (1, 4)),
+    ("enron", "document", 14_000, 5_000, 20, (4,)),
+    ("20newsgroups", "document", 17_000, 5_000, 50, (8,)),
 ]
 
 
@@ -156,10 +172,16 @@ def split(name: str, unit: str, n: int) -> tuple[Corpus, Corpus]:
 
 @cache
 def generated(n: int, n_words: int, mean_length: int) -> tuple[Corpus, Corpus]:
-    """Documents drawn from an LDA of 100 topics that was fitted to 30,000 abstracts, and 1,500 others."""
+    """Documents drawn from an LDA of 100 topics that was fitted to 30,000 abstracts, and 1,500 others.
+
+    Each takes the proportions of an abstract: proportions from a Dirichlet would make all topics equally frequent,
+    which those of no text are.
+    """
     train, _ = split("arxiv", "document", 30_000)
     public = Vocabulary(whole("arxiv").most_frequent(n_words).vocabulary, "public")
-    fitted = LDA(100, alpha=0.1, n_sweeps=60, n_threads=1, random_state=1).fit(train.restrict(public))
+    known = train.restrict(public)
+    fitted = LDA(100, alpha=0.1, n_sweeps=60, n_threads=1, random_state=1).fit(known)
+    proportions = np.cumsum(fitted.transform(known[:10_000]), axis=1)
     generator = np.random.default_rng(2)
     lengths = np.maximum(generator.poisson(mean_length, n + 1_500), 1)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -167,9 +189,9 @@ def generated(n: int, n_words: int, mean_length: int) -> tuple[Corpus, Corpus]:
     words = np.empty(offsets[-1], np.int32)
     for start in range(0, n + 1_500, 20_000):
         some = lengths[start : start + 20_000]
-        proportions = np.cumsum(generator.dirichlet(np.full(100, 0.05), len(some)), axis=1)
+        like = proportions[generator.integers(len(proportions), size=len(some))]
         owner = np.repeat(np.arange(len(some)), some)
-        topics = (proportions[owner] < generator.random(len(owner))[:, None]).sum(axis=1).clip(max=99)
+        topics = (like[owner] < generator.random(len(owner))[:, None]).sum(axis=1).clip(max=99)
         draws, part = generator.random(len(owner)), words[offsets[start] : offsets[start] + len(owner)]
         for k in range(100):
             here = topics == k

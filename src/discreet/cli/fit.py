@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,9 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._catalogue import METHODS
-from discreet._errors import InputError, WouldLeak, counted
+from discreet._errors import InputError, WouldLeak
 from discreet.cli import show
+from discreet.cli.foresee import (
+    TopicsOption,
+    WordsShareOption,
+    YesOption,
+    check_share,
+    foresee,
+    plan_of,
+    topics_asked,
+)
 from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
+from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
@@ -47,22 +55,14 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus
     from discreet.privacy.budget import BudgetFile
     from discreet.release.release import Release
-    from discreet.training.loop import SweepInfo
 
 
 PANELS = {
-    "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "public", "checkpoint"),
+    "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
+    "Privacy": ("delta", "units", "public", "words_share", "yes", "checkpoint"),
     "Reading": (
-        "dataset",
-        "stop_words",
-        "max_words",
-        "token_pattern",
-        "lemmas",
-        "phrases",
-        "codebook",
-        "collection",
-        "label",
+        *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
+        *("codebook", "collection", "label"),
     ),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
@@ -130,10 +130,7 @@ def fit(
             help="spectral, with --as-published: one of the paper's four configurations.",
         ),
     ] = None,
-    n_topics: Annotated[
-        int | None,
-        typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics; 20 by default, adapted 200."),
-    ] = None,
+    topics: TopicsOption = None,
     sweeps: Annotated[
         int | None,
         typer.Option(
@@ -168,7 +165,9 @@ def fit(
     token_pattern: TokenPatternOption = None,
     lemmas: LemmasOption = None,
     phrases: PhrasesOption = None,
+    words_share: WordsShareOption = None,
     codebook: CodebookOption = None,
+    yes: YesOption = False,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
@@ -198,6 +197,7 @@ def fit(
         "configuration": configuration,
     }
     row = check_method(name, given)
+    asked = topics_asked(topics, name, given)
     from discreet.release.folder import check_target
 
     if str(output) == "-":
@@ -218,6 +218,7 @@ def fit(
     pictures = holds_pictures(file, dataset)
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
+    check_share(words_share, selecting=selecting)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
     reading: dict[str, Any] = {
         "stop_words": stop_words,
@@ -226,9 +227,9 @@ def fit(
         "phrases": phrases,
     }
     if public is not None:
-        given["public"] = open_public(public, file, dataset, n_topics=n_topics, quiet=quiet, **reading)
-    n_topics = n_topics or row.n_topics
-    with _no_names_of_pictures() if row.private and pictures else nullcontext():
+        given["public"] = open_public(public, file, dataset, n_topics=asked, quiet=quiet, **reading)
+    asked = asked or row.n_topics
+    with no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
             dataset,
@@ -260,21 +261,27 @@ def fit(
 
         common["ledger"] = Ledger(file=file_of_budget)
     if not quiet and not row.private:
-        common["callbacks"] = [partial(_note_corpus, corpus)]
+        common["callbacks"] = [partial(note_corpus, corpus)]
     elif not quiet and budget is not None:
         common["callbacks"] = [
-            partial(_note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
+            partial(note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
         ]
+    planned = plan_of(name, given, asked, corpus, words_share, selecting=selecting)
+    n_topics = int(asked) if planned is None else planned.known.n_topics
     check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
     model = make_model(row, n_topics, given, **common)  # last: bad input is reported before its import
+    if planned is not None:
+        foresee(planned, asked=asked, yes=yes, quiet=quiet)
     start = time.perf_counter()
     from discreet.models.fit_text import fit_text
     from discreet.training.checkpoint import kept_until_safe
 
     paid, failed = Paid(file_of_budget), None
-    with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
-        found = None if quiet else partial(_note_words, budget)
-        model = fit_text(model, corpus, max_words=max_words if selecting else None, after_selection=found)
+    with warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
+        found = None if quiet else partial(note_words, budget)
+        share = words_share or (planned.expected.share if planned is not None else 0.0) or None
+        most = max_words if selecting else None
+        model = fit_text(model, corpus, max_words=most, share=share, after_selection=found)
         seconds = time.perf_counter() - start
         release = model.release()
         failed = save(release, output, overwrite=overwrite, paid=paid)
@@ -286,26 +293,6 @@ def fit(
 
 def _nested(one: Path, other: Path) -> bool:
     return one == other or one in other.parents or other in one.parents
-
-
-def _note_corpus(corpus: Corpus, info: SweepInfo) -> None:
-    """Print the size of the corpus, once the first sweep has shown that it can be used."""
-    if info.sweep == 1:
-        empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
-        n_documents, n_words = counted(corpus.n_documents, "document"), counted(corpus.n_words, "word")
-        show.note(f"{n_documents}{empty}, {n_words}, {counted(corpus.n_tokens, 'token')}")
-
-
-def _note_words(budget: Path | None, n_words: int) -> None:
-    """Print how many words were selected; this number is released with them."""
-    charged = "" if budget is None else f"; {budget} has been charged for them"
-    show.note(f"selected privately: {counted(n_words, 'word')}{charged}")
-
-
-def _note_charge(budget: Path, what: str, info: SweepInfo) -> None:
-    """Print what was charged before the user may stop the run: stopping does not restore the budget."""
-    if info.sweep == 1:
-        show.note(f"{budget} has been charged for {what}, even if it is interrupted")
 
 
 def _open_budget(path: Path | None) -> BudgetFile | None:
@@ -337,30 +324,6 @@ def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> N
             "the words were read from the private text, and a word that one person used can identify that person. Name "
             f"a public word list with --vocabulary, and leave --max-words out. ({why})"
         )
-
-
-@contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """Warnings of the library, each as one line for the user at the terminal."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: show.note(f"warning: {in_options(str(message))}")
-        yield
-
-
-@contextmanager
-def _no_names_of_pictures() -> Iterator[None]:
-    """Of private pictures neither the names nor the number of those that are left out is printed."""
-    from discreet.corpus.readers.images import PicturesLeftOut
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PicturesLeftOut)
-        yield
-    if any(issubclass(one.category, PicturesLeftOut) for one in caught):
-        show.note("warning: some pictures cannot be read, or are smaller than a patch, and were left out")
-    for one in caught:
-        if not issubclass(one.category, PicturesLeftOut):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _report(release: Release, output: Path, seconds: float | None, *, quiet: bool, as_json: bool) -> None:

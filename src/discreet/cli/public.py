@@ -25,7 +25,7 @@ PublicOption = Annotated[
 
 
 def open_public(
-    public: str, file: str | None, dataset: str | None, *, n_topics: int | None = None, **how: Any
+    public: str, file: str | None, dataset: str | None, *, n_topics: int | str | None = None, **how: Any
 ) -> Corpus | Release:
     """The text or the model that ``--public`` names. Text is read like FILE (``how``), but in columns of its own.
 

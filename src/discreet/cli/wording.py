@@ -8,6 +8,7 @@ from contextlib import suppress
 OPTIONS = {
     "n_topics": "--topics",
     "n_units": "--units",
+    "share": "--words-share",
     "public": "--public",
     "n_sweeps": "--sweeps",
     "n_threads": "--threads",
@@ -44,7 +45,7 @@ OPTIONS = {
 
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary", "public"),
-    *("checkpoint", "configuration", "adaptive", "lemmas", "phrases", "codebook"),
+    *("share", "checkpoint", "configuration", "adaptive", "lemmas", "phrases", "codebook"),
     *("group", "collection", "text", "label", "overwrite"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from functools import partial
 from typing import Annotated, Any, Self
 
@@ -14,6 +15,7 @@ from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.collections import collection_labels, labels_given, match_labels
 from discreet.corpus.corpus import Corpus
+from discreet.models.bounds import Topics
 from discreet.models.cross.comparing import ComparesCollections
 from discreet.models.cross.rounds import CrossRounds, few_units
 from discreet.models.cross.units import CollectionUnits
@@ -90,6 +92,7 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
 
     method = "private-cross"
 
+    n_topics: Topics = field(default=10, kw_only=False)  # the plan knows nothing about collections
     collection_names: Annotated[Sequence[str | int] | Mapping[str | int, int], "array-like", dict] | None = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, collections: Any = None) -> Self:

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Self
 
+from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_units
 from discreet.engines.interface import UnitEngine
 from discreet.models.base import TopicModel, broadcast_alpha
-from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Topics, Units, WordPower, WordPrior
+from discreet.models.bounds import Alpha, AutoTopics, Clip, Epsilon, LocalSweeps, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.knowledge import refuse_same_text
 from discreet.models.private.plan import PrivatePlan
 from discreet.models.private.public import PublicOrVectors, check_public_or_vectors, known
 from discreet.models.private.rounds import PrivateRounds
 from discreet.models.seeds import check_seeds, seed_table
+from discreet.planning.choices import AUTO, topics
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.private_fit import PrivateFit
@@ -40,7 +42,10 @@ class PrivateLDA(SampledUnits, TopicModel):
 
     Parameters
     ----------
-    n_topics : int
+    n_topics : int or "auto"
+        With "auto" as many as the noise can carry (:func:`discreet.plan`), decided from ``n_units``, which must be
+        given, the budget and the number of words, before anything is charged. If it can carry none, one topic, the
+        word frequencies, is trained.
     epsilon, delta : float
         The budget of one fit: all releases, and also the selection of the vocabulary if that was private
         (:class:`~discreet.PrivateVectorizer`). ``delta`` should be far below one over the number of units.
@@ -104,7 +109,7 @@ class PrivateLDA(SampledUnits, TopicModel):
     method = "private"
     _self_tests = (self_test.gaussian_noise, self_test.coins, self_test.word_counts, self_test.residuals)
 
-    n_topics: Topics = field(default=10, kw_only=False)
+    n_topics: AutoTopics = field(default=10, kw_only=False)
     epsilon: Epsilon = 1.0
     alpha: Alpha = 0.1
     n_units: Units | None = None
@@ -118,7 +123,22 @@ class PrivateLDA(SampledUnits, TopicModel):
         """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
+        if self.n_topics == AUTO:
+            return self._fit_planned(corpus, groups)
         return self._train(corpus, groups, open_units, PrivateRounds)
+
+    def _fit_planned(self, corpus: Corpus, groups: Any) -> Self:
+        """Train with as many topics as the plan says. ``n_topics`` itself stays "auto", as scikit-learn asks."""
+        budget = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+        parameters = self.get_params(deep=False)
+        n_topics = topics(n_units=self.n_units, n_words=corpus.n_words, **budget)
+        planned = type(self)(**{**parameters, "n_topics": n_topics})
+        planned.fit(corpus, groups=groups)
+        self.__dict__.update({name: value for name, value in vars(planned).items() if name not in parameters})
+        return self
+
+    def _planned_parameters(self) -> dict[str, Any]:
+        return {**super()._planned_parameters(), "n_topics": len(self.components_)}
 
     def _train(
         self,
@@ -169,7 +189,10 @@ class PrivateLDA(SampledUnits, TopicModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_seeds(self.word_prior, self.n_topics)
+        if self.n_topics != AUTO:
+            check_seeds(self.word_prior, self.n_topics)
+        elif self.word_prior is not None:
+            raise InputError("word_prior names topics, so their number must be given. Give n_topics.")
         check_public_or_vectors(self.public)
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:

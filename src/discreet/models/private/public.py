@@ -68,7 +68,7 @@ def check_public_or_vectors(public: Any) -> None:
     """Refuse what cannot be used, before anything is read or charged."""
     if isinstance(public, Mapping):
         _vector_length(public)
-    else:
+    elif public is not None:
         check_public(public)
 
 
