@@ -40,7 +40,7 @@ from discreet.cli.source import (
     open_corpus,
 )
 from discreet.cli.wording import in_options
-from discreet.cli.words import note_reading
+from discreet.cli.words import check_phrases, note_reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -210,6 +210,8 @@ def fit(
     pictures = holds_pictures(file, dataset)
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
+    chosen = vocabulary is not None or max_words is not None
+    check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
     with _no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
