@@ -30,6 +30,7 @@ PUBLIC = {
     "Ledger",
     "PrivateCrossLDA",
     "PrivateLDA",
+    "Plan",
     "PrivateVectorizer",
     "Release",
     "ReleaseError",
@@ -40,6 +41,7 @@ PUBLIC = {
     "WouldLeak",
     "datasets",
     "fit_text",
+    "plan",
     "read",
     "word_list",
 }

@@ -18,6 +18,7 @@ from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
 from discreet.cli.methods import Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
+from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "checkpoint"),
+    "Privacy": ("delta", "units", "public", "checkpoint"),
     "Reading": (
         "dataset",
         "stop_words",
@@ -89,6 +90,7 @@ def fit(
         int | None,
         typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), if that is public."),
     ] = None,
+    public: PublicOption = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
@@ -128,7 +130,10 @@ def fit(
             help="spectral, with --as-published: one of the paper's four configurations.",
         ),
     ] = None,
-    n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
+    n_topics: Annotated[
+        int | None,
+        typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics; 20 by default, adapted 200."),
+    ] = None,
     sweeps: Annotated[
         int | None,
         typer.Option(
@@ -178,6 +183,7 @@ def fit(
         "delta": delta,
         "budget": budget,
         "units": units,
+        "public": public,
         "checkpoint": checkpoint,
         "sweeps": sweeps,
         "beta": beta,
@@ -213,6 +219,15 @@ def fit(
     chosen = vocabulary is not None or max_words is not None
     check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
+    reading: dict[str, Any] = {
+        "stop_words": stop_words,
+        "token_pattern": token_pattern,
+        "lemmas": lemmas,
+        "phrases": phrases,
+    }
+    if public is not None:
+        given["public"] = open_public(public, file, dataset, n_topics=n_topics, quiet=quiet, **reading)
+    n_topics = n_topics or row.n_topics
     with _no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
@@ -223,11 +238,8 @@ def fit(
             label=label,
             vocabulary=vocabulary,
             max_words=None if selecting else max_words,
-            stop_words=stop_words,
-            token_pattern=token_pattern,
-            lemmas=lemmas,
-            phrases=phrases,
             codebook=codebook,
+            **reading,
             max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
             quiet=quiet,
         )

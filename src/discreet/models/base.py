@@ -214,10 +214,11 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         )
 
     def _accounts(self) -> dict[str, Any]:
-        """Fields that only private models release, because theirs are computed from released numbers."""
+        """The shares of topics, and fields that only private models release, because theirs are computed from released
+        numbers."""
         spent = getattr(self, "_spent", None)
         if spent is None:
-            return {}
+            return {"topic_shares": getattr(self, "topic_shares_", None)}
         released = {name: getattr(self, f"{name}_", None) for name in ("topic_shares", "standard_errors", "usefulness")}
         return {"ledger": [entry.to_json() for entry in spent], "history": self.history_, **released}
 

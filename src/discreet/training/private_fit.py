@@ -78,6 +78,7 @@ class PrivateFit:
             n_units=getattr(self._model, "n_units", None),
             users=self.unit is Unit.USER,
             selected=self._corpus.vocabulary.origin == "private-selection",
+            delta=float(self._model.delta),
         )
 
     def resume(self, plan: Sequence[Entry], **facts: Any) -> None:
