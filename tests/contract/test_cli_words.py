@@ -144,7 +144,7 @@ def test_selected_phrases(here: Path, run: Run) -> None:
         ("texts.txt", "--phrases", 9): "phrases must have 2 to 5 words; found --phrases 9",
         ("texts.txt", "--phrases", "none.txt"): "there is no file or folder none.txt",
         ("texts.txt", "--phrases", 2, "--vocabulary", "words.txt"): "phrases are selected only where words are",
-        ("docword.x.txt", "--phrases", 2): "already word counts. Leave --phrases out.",
+        ("docword.x.txt", "--phrases", 2, "--max-words", 2): "already word counts. Leave --phrases out.",
     }
     for arguments, message in refused.items():
         ran = run("fit", *arguments, "-o", "none")
