@@ -1187,7 +1187,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "can identify that person. Leave --max-words out",
     ),
     "negative epsilon": (words, (*PRIVATE[:-1], "-1", *WORDS), "--epsilon must be a positive number; found -1"),
-    "epsilon that is a word": (words, (*PRIVATE[:-1], "one", *WORDS), "Invalid value for '--epsilon'.*number"),
+    "epsilon that is a word": (words, (*PRIVATE[:-1], "one", *WORDS), "Invalid value for '?--epsilon'?.*number"),
     "delta of one": (words, (*PRIVATE, *WORDS, "--delta", "1"), "--delta must lie between 0 and 1.*found 1"),
     "delta of nothing": (words, (*PRIVATE, *WORDS, "--delta", "nan"), "--delta must lie between 0 and 1.*found nan"),
     "laplace as it is": (words, (*PRIVATE, *WORDS, "--method", "laplace"), "no form that is proved.*--as-published"),

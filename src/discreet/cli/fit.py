@@ -49,7 +49,7 @@ from discreet.cli.source import (
     open_corpus,
 )
 from discreet.cli.wording import in_options
-from discreet.cli.words import note_reading
+from discreet.cli.words import check_phrases, note_reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -219,6 +219,8 @@ def fit(
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
     check_share(words_share, selecting=selecting)
+    chosen = vocabulary is not None or max_words is not None
+    check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
     reading: dict[str, Any] = {
         "stop_words": stop_words,

@@ -71,6 +71,27 @@ def in_options(message: str) -> str:
     )
 
 
+_LIMITS = {
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+}
+"""Typer's newer versions check values by pydantic, in words that are meant for programmers."""
+
+
+def bad_value(message: str) -> str:
+    """The message about a value that an option does not take, in our words where they are known."""
+    found = re.fullmatch(r"Invalid value for '(--[\w-]+)'(?: / '-\w')*: Input should be (.*?)\.?", message)
+    if found is None:
+        return message
+    for theirs, ours in _LIMITS.items():
+        if found[2].startswith(theirs):
+            limit = "" if theirs.startswith("a valid") else found[2].removeprefix(theirs)
+            return f"Invalid value for {found[1]}: it must be {ours}{limit}."
+    return message
+
+
 def _in_range(found: re.Match[str]) -> str:
     name = OPTIONS.get(found["name"], found["name"])
     low = f"above {_number(found['low'])}" if found["open"] == "(" else f"at least {_number(found['low'])}"
