@@ -21,6 +21,7 @@ from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
+    CollectionsOption,
     DatasetOption,
     FileArgument,
     GroupOption,
@@ -35,6 +36,7 @@ from discreet.cli.source import (
     TokenPatternOption,
     VocabularyOption,
     holds_pictures,
+    named_collections,
     open_compared,
     open_corpus,
 )
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "checkpoint"),
+    "Privacy": ("delta", "units", "collections", "checkpoint"),
     "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
@@ -142,6 +144,7 @@ def fit(
     text: TextOption = None,
     group: GroupOption = None,
     collection: CollectionOption = None,
+    collections: CollectionsOption = None,
     label: LabelOption = None,
     vocabulary: VocabularyOption = None,
     max_words: MaxWordsOption = None,
@@ -166,6 +169,7 @@ def fit(
         "budget": budget,
         "units": units,
         "checkpoint": checkpoint,
+        "collections": named_collections(collections),
         "sweeps": sweeps,
         "beta": beta,
         "alpha-rest": alpha_rest,

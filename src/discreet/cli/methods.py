@@ -19,6 +19,7 @@ PARAMETERS = {
     "delta": "delta",
     "units": "n_units",
     "checkpoint": "checkpoint",
+    "collections": "collection_names",
     "sweeps": "n_sweeps",
     "beta": "beta",
     "alpha-rest": "alpha_rest",

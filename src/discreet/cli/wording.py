@@ -27,6 +27,7 @@ OPTIONS = {
     "beta": "--beta",
     "groups": "--group",
     "group": "--group",
+    "collection_names": "--collections",
     "collections": "--collection",
     "collection": "--collection",
     "text": "--text",

@@ -14,7 +14,7 @@ from discreet._types import AnyArray
 from discreet.corpus import Corpus
 from discreet.experiments.compare import against_epsilon, epsilons_of, expected
 from discreet.experiments.data import Split, as_public, whole
-from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
+from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 from discreet.experiments.methods import quietly
 
@@ -170,6 +170,13 @@ _SETUP = (
     "know no collections.",
 )
 
+
+def _plot(title: str) -> Plot:
+    """Perplexity against ε."""
+    under = f"ε (δ = {DELTA:g}, document level)"
+    return against_epsilon(title, "perplexity", under, "completion perplexity", panels="collections", log_x=True)
+
+
 CROSS = Experiment(
     paper="private",
     figure="cross",
@@ -178,16 +185,7 @@ CROSS = Experiment(
     grid=Grid("private-cross", 1, _settings, _cell, measures=("perplexity", "own_share"), repetitions=3),
     findings=(_WITHIN, expected("perplexity falls as ε grows.", _falls), _BEATS),
     tables=_TABLES,
-    plots=(
-        against_epsilon(
-            "PrivateCrossLDA on arXiv abstracts",
-            "perplexity",
-            f"ε (δ = {DELTA:g}, document level)",
-            "completion perplexity",
-            panels="collections",
-            log_x=True,
-        ),
-    ),
+    plots=(_plot("PrivateCrossLDA on arXiv abstracts"),),
     notes=(
         _SETUP[0],
         "Collections by *archive* of the primary category: cs (58% of the abstracts), stat (9%), q (q-bio and q-fin, "
@@ -209,6 +207,7 @@ DATES = Experiment(
     grid=Grid("private-dates", 1, _halves, _cell, measures=("perplexity", "own_share"), repetitions=3),
     findings=(_WITHIN, _BEATS),
     tables=_TABLES,
+    plots=(_plot("PrivateCrossLDA on earlier and later abstracts"),),
     notes=(
         _SETUP[0],
         "Collections by *date*: the first 60,000 abstracts, up to 26 May 2016, and the last 60,000, from that day on. "

@@ -172,5 +172,5 @@ def _word_scales(
     if rest is None:
         scale = 1.0 / (totals + each.sum())
         return scale, scale
-    divisor, ratio = word_divisors(totals + each.sum(), last + each[-1], rest - each[:-1].sum())
+    divisor, ratio = word_divisors(totals + each.sum(), last + each[-1], each[:-1].sum(), rest, totals - last)
     return 1.0 / divisor, ratio / divisor
