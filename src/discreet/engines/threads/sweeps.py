@@ -59,7 +59,7 @@ class ThreadSweeps:
         self._parts, self._layout = parts, Layout(corpus, parts)
         self.offsets = np.concatenate([[0], np.cumsum(self._layout.lengths[self._layout.numbers])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
-        self.words = self._in_slots(corpus)
+        self.words = self._in_slots(corpus, self._layout)
         self._numbers = self._layout.numbers.astype(np.uint32)
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
         self.sparse = self._width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
@@ -68,10 +68,10 @@ class ThreadSweeps:
         self._total: Int32Array | None = None  # their sum, until topics change
         self.use_threads(n_threads)
 
-    def _in_slots(self, corpus: Corpus) -> Int32Array:
+    def _in_slots(self, corpus: Corpus, layout: Layout) -> Int32Array:
         """The tokens of each document in a secret order: a count matrix has them in word order, which would reveal
         words."""
-        layout, words = self._layout, np.empty(self.n_tokens, np.int32)
+        words: Int32Array = np.empty(self.n_tokens, np.int32)
         gather_documents(corpus.words, corpus.offsets, layout.documents, words)
         offsets = np.concatenate([[0], np.cumsum(layout.lengths)])
         offsets.setflags(write=False)
@@ -85,8 +85,9 @@ class ThreadSweeps:
     def holds(self, corpus: Corpus) -> bool:
         if (corpus.n_words, corpus.n_documents) != (self.n_words, self.n_documents):
             return False
-        same_lengths = np.array_equal(Layout(corpus, self._parts).lengths, self._layout.lengths)
-        return same_lengths and np.array_equal(self._in_slots(corpus), self.words)
+        layout = Layout(corpus, self._parts)
+        same_lengths = np.array_equal(layout.lengths[layout.numbers], np.diff(self.offsets))
+        return same_lengths and np.array_equal(self._in_slots(corpus, layout), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
         """Divide the documents among this many threads, by tokens."""
