@@ -171,7 +171,7 @@ MODELS = (
         "discreet.models.cross.private",
         "private-cross",
         unit="document",
-        sound=Form(("epsilon",), ("delta", "budget", "units", "checkpoint")),
+        sound=Form(("epsilon",), ("delta", "budget", "units", "checkpoint", "collections")),
         users=True,
         selects_words=True,
         collections=True,

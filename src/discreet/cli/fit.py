@@ -30,6 +30,7 @@ from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
+    CollectionsOption,
     DatasetOption,
     FileArgument,
     GroupOption,
@@ -45,6 +46,7 @@ from discreet.cli.source import (
     TokenPatternOption,
     VocabularyOption,
     holds_pictures,
+    named_collections,
     open_compared,
     open_corpus,
 )
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "public", "words_share", "yes", "checkpoint"),
+    "Privacy": ("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
     "Reading": (
         *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
         *("codebook", "collection", "label"),
@@ -158,6 +160,7 @@ def fit(
     text: TextOption = None,
     group: GroupOption = None,
     collection: CollectionOption = None,
+    collections: CollectionsOption = None,
     label: LabelOption = None,
     vocabulary: VocabularyOption = None,
     max_words: MaxWordsOption = None,
@@ -186,6 +189,7 @@ def fit(
         "units": units,
         "public": public,
         "checkpoint": checkpoint,
+        "collections": named_collections(collections),
         "sweeps": sweeps,
         "beta": beta,
         "alpha-rest": alpha_rest,

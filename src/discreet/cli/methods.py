@@ -20,6 +20,7 @@ PARAMETERS = {
     "units": "n_units",
     "public": "public",
     "checkpoint": "checkpoint",
+    "collections": "collection_names",
     "sweeps": "n_sweeps",
     "beta": "beta",
     "alpha-rest": "alpha_rest",

@@ -30,6 +30,7 @@ OPTIONS = {
     "beta": "--beta",
     "groups": "--group",
     "group": "--group",
+    "collection_names": "--collections",
     "collections": "--collection",
     "collection": "--collection",
     "text": "--text",
