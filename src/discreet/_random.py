@@ -31,6 +31,9 @@ class Purpose(IntEnum):
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
     WORD_CHOICE = 18  # which of its words a unit counts in a private vocabulary
+    FLIPS = 19  # which bits of a report are flipped
+    FLIPS_FURTHER = 20  # more bits of a draw that its first 64 cannot decide
+    KEPT_WORDS = 21  # which of its words a client reports
 
 
 @dataclass(frozen=True, eq=False)

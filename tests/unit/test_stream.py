@@ -239,6 +239,9 @@ def test_purposes_keep_their_numbers():
         "ROUND_START": 6,
         "INCLUSION": 16,
         "NOISE": 17,
+        "FLIPS": 19,
+        "FLIPS_FURTHER": 20,
+        "KEPT_WORDS": 21,
     }
     assert {name: Purpose[name].value for name in known} == known
 
