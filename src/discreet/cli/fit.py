@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "checkpoint"),
+    "Privacy": ("delta", "units", "checkpoint", "epsilon_bit", "report_words"),
     "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
-    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
+    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "batch", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
 """How ``fit --help`` shows the parameters below."""
@@ -81,18 +81,28 @@ def fit(
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
     ] = None,
+    epsilon_bit: Annotated[
+        float | None, typer.Option("--epsilon-bit", metavar="E", help="local, online-local: epsilon of one word.")
+    ] = None,
+    report_words: Annotated[
+        int | None,
+        typer.Option("--report-words", metavar="L", min=1, help="local, online-local: most words in a report."),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option("--batch", metavar="N", min=1, help="online, online-local: documents in a batch; 160.")
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model: private (with --collection private-cross) with --epsilon, otherwise lda.",
+            help="The model: private (or private-cross) with --epsilon, local with --epsilon-bit, otherwise lda.",
         ),
     ] = None,
     as_published: Annotated[
         bool,
         typer.Option(
-            "--as-published", help="cross-…, hybrid…, laplace…, spectral, subsampled: the paper's form; claimed."
+            "--as-published", help="cross-…, hybrid…, laplace…, …local, spectral, subsampled: the paper's form."
         ),
     ] = False,
     epsilon_inherent: Annotated[
@@ -159,7 +169,8 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
-    name = method or ("lda" if epsilon is None else "private" if collection is None else "private-cross")
+    usual = "lda" if epsilon_bit is None else "local"
+    name = method or (usual if epsilon is None else "private" if collection is None else "private-cross")
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -171,6 +182,9 @@ def fit(
         "alpha-rest": alpha_rest,
         "beta-rest": beta_rest,
         "as-published": as_published or None,
+        "epsilon-bit": epsilon_bit,
+        "report-words": report_words,
+        "batch": batch,
         "epsilon-inherent": epsilon_inherent,
         "epsilon-laplace": epsilon_laplace,
         "adaptive": adaptive or None,
