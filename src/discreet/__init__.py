@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.corpus import word_list as word_list
+    from discreet.models.adapted.model import AdaptedLDA as AdaptedLDA
     from discreet.models.cross.hybrid import HybridCrossLBLA as HybridCrossLBLA
     from discreet.models.cross.laplace import LaplaceCrossLBLA as LaplaceCrossLBLA
     from discreet.models.cross.lbla import CrossLBLA as CrossLBLA
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from discreet.models.subsampled.model import SubsampledLDA as SubsampledLDA
     from discreet.models.variational.model import VariationalLDA as VariationalLDA
     from discreet.models.vectorizer import PrivateVectorizer as PrivateVectorizer
+    from discreet.planning import Plan as Plan
+    from discreet.planning import plan as plan
     from discreet.privacy import Budget as Budget
     from discreet.privacy import Guarantee as Guarantee
     from discreet.privacy import Ledger as Ledger
@@ -59,6 +63,7 @@ _HOMES = {
     "InherentPrivacyMonitor": "discreet.models.monitor",
     "InputError": "discreet._errors",
     "Ledger": "discreet.privacy",
+    "Plan": "discreet.planning",
     "PrivateVectorizer": "discreet.models.vectorizer",
     "RelatedWordsMonitor": "discreet.models.related",
     "Release": "discreet.release.release",
@@ -68,7 +73,9 @@ _HOMES = {
     "WouldLeak": "discreet._errors",
     "datasets": "discreet.corpus.datasets",
     "fit_text": "discreet.models.fit_text",
+    "plan": "discreet.planning",
     "read": "discreet.corpus",
+    "word_list": "discreet.corpus",
     **{model.name: model.home for model in MODELS},
 }
 

@@ -33,6 +33,7 @@ PUBLIC = {
     "OnlineLocalLDA",
     "PrivateCrossLDA",
     "PrivateLDA",
+    "Plan",
     "PrivateVectorizer",
     "RelatedWordsMonitor",
     "Release",
@@ -45,7 +46,9 @@ PUBLIC = {
     "WouldLeak",
     "datasets",
     "fit_text",
+    "plan",
     "read",
+    "word_list",
 }
 HEAVY = {"numba", "numpy", "pandas", "polars", "pooch", "rich", "scipy", "sklearn", "typer"}
 

@@ -468,7 +468,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda p: edit_head(p, grid={"step": 8, "patch": 16, "max_side": 99}),
         "centres must be a matrix",
     ),
-    "tokenizer": (lambda p: edit_head(p, tokenizer={"pattern": "a+"}), "the tokenizer must be a pattern, whether"),
+    "tokenizer": (
+        lambda p: edit_head(p, tokenizer={"pattern": "a+"}),
+        "the tokenizer must be a pattern or the name of rules, whether",
+    ),
     "pattern": (lambda p: edit_head(p, tokenizer={"pattern": "[", "lowercase": True}), "not a regular expression"),
     "history": (lambda p: edit_head(p, history={"x": "y"}), "must be a list of numbers"),
     "usefulness": (lambda p: edit_head(p, usefulness={"useful": True}), "usefulness must have exactly the fields"),

@@ -106,6 +106,12 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if isinstance(X, Corpus) and X.tokenizer is not None:
                 self._tokenizer = X.tokenizer.without_stop_words()
         if isinstance(X, Corpus):
+            if reset and X.sizes is not None:
+                raise InputError(
+                    "these documents hold every phrase beside its words, and each word would count several times. "
+                    "Choose among them first: max_words= when they are read, a public list of phrases, or a model that "
+                    "selects words privately (fit_text)."
+                )
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away
@@ -161,8 +167,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         corpus = self._read(X, reset=False)
         return mixtures(self.components_, self.alpha_, corpus, self.n_threads, alpha_rest=self.alpha_rest_)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Log-likelihood per token by document completion; higher is better."""
+    def score(self, X: Any, y: Any = None, sample_weight: None = None) -> float:
+        """Log-likelihood per token by document completion; higher is better. (Pipelines pass ``sample_weight`` under
+        metadata routing, also if nobody gave it; documents have no weights here.)"""
+        refuse_weights(sample_weight)
         return -float(np.log(self.perplexity(X)))
 
     def perplexity(self, X: Any) -> float:
@@ -208,10 +216,11 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         )
 
     def _accounts(self) -> dict[str, Any]:
-        """Fields that only private models release, because theirs are computed from released numbers."""
+        """The shares of topics, and fields that only private models release, because theirs are computed from released
+        numbers."""
         spent = getattr(self, "_spent", None)
         if spent is None:
-            return {}
+            return {"topic_shares": getattr(self, "topic_shares_", None)}
         released = {name: getattr(self, f"{name}_", None) for name in ("topic_shares", "standard_errors", "usefulness")}
         return {"ledger": [entry.to_json() for entry in spent], "history": self.history_, **released}
 
@@ -243,6 +252,11 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
             f"n_topics={n_topics:,} is more than the corpus has tokens: {corpus.n_tokens:,}. "
             "Ask for fewer topics; a few dozen suit most corpora."
         )
+
+
+def refuse_weights(sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise InputError("documents have no weights: every token counts once. Leave sample_weight out.")
 
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:
