@@ -62,8 +62,8 @@ def model_of(setting: Setting, seed: int) -> Any:
         return LaplaceLDA(k, epsilon=epsilon, as_published=True, **common)
     if method == PLAIN:
         return HybridLDA(k, epsilon_inherent=NO_CLIP, as_published=True, **common)
-    form: dict[str, Any] = {LOCAL: {}, FIXED: {"background": 0.0}, LP: {"as_published": True}}[method]
-    return LocalLDA(k, epsilon_bit=epsilon, **form, **common)
+    forms: dict[str, dict[str, Any]] = {LOCAL: {}, FIXED: {"background": 0.0}, LP: {"as_published": True}}
+    return LocalLDA(k, epsilon_bit=epsilon, **forms[method], **common)
 
 
 def grid(name: str, alpha: float, own: bool) -> Grid:
