@@ -23,6 +23,7 @@ from discreet.cli.foresee import (
     plan_of,
     topics_asked,
 )
+from discreet.cli.local import BatchOption, EpsilonBitOption, ReportWordsOption
 from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
 from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
@@ -61,12 +62,15 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
+    "Privacy": (
+        *("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
+        *("epsilon_bit", "report_words"),
+    ),
     "Reading": (
         *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
         *("codebook", "collection", "label"),
     ),
-    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
+    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "batch", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
 """How ``fit --help`` shows the parameters below."""
@@ -97,18 +101,21 @@ def fit(
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
     ] = None,
+    epsilon_bit: EpsilonBitOption = None,
+    report_words: ReportWordsOption = None,
+    batch: BatchOption = None,
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model: private (with --collection private-cross) with --epsilon, otherwise lda.",
+            help="The model: private (or private-cross) with --epsilon, local with --epsilon-bit, otherwise lda.",
         ),
     ] = None,
     as_published: Annotated[
         bool,
         typer.Option(
-            "--as-published", help="cross-…, hybrid…, laplace…, spectral, subsampled: the paper's form; claimed."
+            "--as-published", help="cross-…, hybrid…, laplace…, …local, spectral, subsampled: the paper's form."
         ),
     ] = False,
     epsilon_inherent: Annotated[
@@ -181,7 +188,8 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
-    name = method or ("lda" if epsilon is None else "private" if collection is None else "private-cross")
+    usual = "lda" if epsilon_bit is None else "local"
+    name = method or (usual if epsilon is None else "private" if collection is None else "private-cross")
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -195,6 +203,9 @@ def fit(
         "alpha-rest": alpha_rest,
         "beta-rest": beta_rest,
         "as-published": as_published or None,
+        "epsilon-bit": epsilon_bit,
+        "report-words": report_words,
+        "batch": batch,
         "epsilon-inherent": epsilon_inherent,
         "epsilon-laplace": epsilon_laplace,
         "adaptive": adaptive or None,
