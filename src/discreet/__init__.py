@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.models.adapted.model import AdaptedLDA as AdaptedLDA
     from discreet.models.cross.hybrid import HybridCrossLBLA as HybridCrossLBLA
     from discreet.models.cross.laplace import LaplaceCrossLBLA as LaplaceCrossLBLA
     from discreet.models.cross.lbla import CrossLBLA as CrossLBLA

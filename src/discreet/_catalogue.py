@@ -77,6 +77,15 @@ MODELS = (
         selects_words=True,
     ),
     Model(
+        "AdaptedLDA",
+        "discreet.models.adapted.model",
+        "adapted",
+        unit="document",
+        sound=Form(("epsilon", "public"), ("delta", "budget", "units"), defaults={"n_topics": 200, "alpha": None}),
+        users=True,
+        selects_words=True,
+    ),
+    Model(
         "SubsampledLDA",
         "discreet.models.subsampled.model",
         "subsampled",

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from discreet import (
     LBLA,
     LDA,
+    AdaptedLDA,
     CrossLBLA,
     CrossLDA,
     HybridCrossLBLA,
@@ -24,6 +25,7 @@ from discreet import (
     VariationalLDA,
 )
 from discreet._catalogue import MODELS
+from discreet.corpus import lda_corpus
 from tests.support.rounded import Rounded
 
 
@@ -67,6 +69,17 @@ class RoundedPrivateLDA(Rounded, PrivateLDA):
     pass
 
 
+class RoundedAdaptedLDA(Rounded, AdaptedLDA):
+    """The checks' tables have columns of many names; public text knows them by their numbers."""
+
+    def _read(self, X, *, reset, **options):
+        corpus = super()._read(X, reset=reset, **options)
+        return replace(corpus, vocabulary=[f"word{i}" for i in range(corpus.n_words)])
+
+
+PUBLIC = LDA(2, n_sweeps=5, random_state=0).fit(lda_corpus(20, 30, 2, seed=0).corpus).release()
+
+
 class RoundedSubsampledLDA(Rounded, SubsampledLDA):
     pass
 
@@ -100,6 +113,7 @@ ESTIMATORS = {
     "CrossLBLA": RoundedCrossLBLA(2, n_sweeps=3, n_average=1, alpha_rest=0.5, beta_rest=0.5, **ONE),
     "CrossLBLA as published": RoundedCrossLBLA(2, n_sweeps=3, n_average=1, alpha_rest=0.5, as_published=True, **ONE),
     "PrivateLDA": RoundedPrivateLDA(2, n_rounds=2, **ONE),
+    "AdaptedLDA": RoundedAdaptedLDA(2, public=PUBLIC, **ONE),
     "SubsampledLDA": RoundedSubsampledLDA(2, n_rounds=2, **ONE),
     "SubsampledLDA as published": RoundedSubsampledLDA(2, n_rounds=2, as_published=True, **ONE),
     "HybridLDA": RoundedHybridLDA(2, **PARTS),

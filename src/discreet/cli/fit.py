@@ -16,8 +16,9 @@ import typer
 from discreet._catalogue import METHODS
 from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
-from discreet.cli.methods import Chosen, check_method, make_model
+from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
 from discreet.cli.paid import Paid, check_space, save, stoppable
+from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "checkpoint"),
+    "Privacy": ("delta", "units", "public", "checkpoint"),
     "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
     "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
@@ -77,6 +78,7 @@ def fit(
         int | None,
         typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), if that is public."),
     ] = None,
+    public: PublicOption = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
@@ -116,14 +118,19 @@ def fit(
             help="spectral, with --as-published: one of the paper's four configurations.",
         ),
     ] = None,
-    n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
+    n_topics: Annotated[
+        int | None,
+        typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics; 20 by default, adapted 200."),
+    ] = None,
     sweeps: Annotated[
         int | None,
         typer.Option(
             "--sweeps", metavar="N", min=1, help="Passes over the documents; lda 200, cross-… 600 by default."
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="Prior weight of each topic in a document.")] = 0.1,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Prior weight of each topic in a document; 0.1 by default.")
+    ] = None,
     beta: Annotated[
         float | None, typer.Option("--beta", help="Prior weight of each word in a topic; lda, cross-… 0.01 by default.")
     ] = None,
@@ -165,6 +172,7 @@ def fit(
         "delta": delta,
         "budget": budget,
         "units": units,
+        "public": public,
         "checkpoint": checkpoint,
         "sweeps": sweeps,
         "beta": beta,
@@ -198,6 +206,10 @@ def fit(
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
     opened = partial(open_compared, name) if row.model.collections else open_corpus
+    reading: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern, "lemmas": lemmas}
+    if public is not None:
+        given["public"] = open_public(public, file, dataset, n_topics=n_topics, quiet=quiet, **reading)
+    n_topics = n_topics or row.n_topics
     with _no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
@@ -208,10 +220,8 @@ def fit(
             label=label,
             vocabulary=vocabulary,
             max_words=None if selecting else max_words,
-            stop_words=stop_words,
-            token_pattern=token_pattern,
-            lemmas=lemmas,
             codebook=codebook,
+            **reading,
             max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
             quiet=quiet,
         )
@@ -227,6 +237,7 @@ def fit(
         show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
     if not row.users:
         corpus = replace(corpus, groups=None)
+    alpha = row.form.defaults.get("alpha", ALPHA) if alpha is None else alpha
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
     if file_of_budget is not None:
         from discreet.privacy import Ledger

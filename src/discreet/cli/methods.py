@@ -18,6 +18,7 @@ PARAMETERS = {
     "epsilon": "epsilon",
     "delta": "delta",
     "units": "n_units",
+    "public": "public",
     "checkpoint": "checkpoint",
     "sweeps": "n_sweeps",
     "beta": "beta",
@@ -30,6 +31,9 @@ PARAMETERS = {
     "configuration": "configuration",
 }
 """Option → parameter of the estimator. (``--budget`` becomes a ledger, which ``fit`` opens.)"""
+
+TOPICS, ALPHA = 20, 0.1
+"""The usual number of topics, and the usual prior weight of each in a document."""
 
 
 class Chosen(NamedTuple):
@@ -53,6 +57,11 @@ class Chosen(NamedTuple):
     @property
     def private(self) -> bool:
         return self.form.private
+
+    @property
+    def n_topics(self) -> int:
+        """The number of topics if none is asked for."""
+        return int(self.form.defaults.get("n_topics", TOPICS))
 
     @property
     def users(self) -> bool:
@@ -82,6 +91,7 @@ def check_method(name: str, given: Mapping[str, Any]) -> Chosen:
 
 
 NEEDED = {
+    "public": ", public text or a model of it, such as --public dataset:arxiv",
     "epsilon": ", the privacy budget of the run, such as --epsilon 1",
     "epsilon-inherent": ", the paper's bound on the draws of one sweep, such as --epsilon-inherent 10",
     "configuration": ", the paper's own, such as --configuration 1",
@@ -120,7 +130,7 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
             f"{chosen.called} takes no --budget: its epsilon is only claimed, and no budget can account for it. "
             "Leave one out."
         )
-    if not chosen.private and option in ("delta", "budget", "units", "checkpoint"):
+    if not chosen.private and option in ("delta", "budget", "units", "public", "checkpoint"):
         return f"--{option} is for private models. Add --epsilon, such as --epsilon 1, or leave --{option} out."
     return f"{chosen.called} takes no --{option}{found}. Leave it out.{_hint(chosen, option)}"
 
@@ -172,5 +182,5 @@ def make_model(chosen: Chosen, n_topics: int, given: Mapping[str, Any], **common
     if "alpha0" in known and "alpha" in common:  # the sum over topics of what other methods call alpha
         common["alpha0"] = n_topics * common["alpha"]
     common = {parameter: value for parameter, value in common.items() if parameter in known}
-    model: TopicModel = kind(n_topics, **{**chosen.form.defaults, **common, **named})
+    model: TopicModel = kind(**{**chosen.form.defaults, "n_topics": n_topics, **common, **named})
     return model

@@ -8,6 +8,7 @@ from contextlib import suppress
 OPTIONS = {
     "n_topics": "--topics",
     "n_units": "--units",
+    "public": "--public",
     "n_sweeps": "--sweeps",
     "n_threads": "--threads",
     "random_state": "--seed",
@@ -41,7 +42,7 @@ OPTIONS = {
 """Parameter → option."""
 
 _PLAIN = (
-    *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary"),
+    *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary", "public"),
     *("checkpoint", "configuration", "adaptive", "lemmas", "codebook"),
     *("group", "collection", "text", "label", "overwrite"),
 )

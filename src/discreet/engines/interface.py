@@ -161,12 +161,8 @@ class _Units(Protocol):
         """Release threads or connections."""
 
 
-class UnitEngine(_Units, Protocol):
-    """Rounds without state: each is one map over units and one sum of whole numbers.
-
-    A round is a function of the tokens of the units that take part, the key, its number and its tables.
-    What a unit adds to the sum depends on no other unit, nor on which others take part.
-    """
+class WordEngine(_Units, Protocol):
+    """Sizes and word counts of all units."""
 
     def size_histogram(self, n_bins: int) -> IntArray:
         """How many units are in each bin: a unit is in bin 4·log₂ of the norm of its word counts, rounded down."""
@@ -174,6 +170,26 @@ class UnitEngine(_Units, Protocol):
     def word_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
         """The word counts of all units, times ``word_weights``, each unit's clipped and cut to whole numbers, added
         up. Weights and ``clip`` are in steps of the grid."""
+
+
+class ProportionEngine(WordEngine, Protocol):
+    """Word counts and topic proportions of all units, without rounds."""
+
+    def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
+        """As ``word_counts``, with the square root of each count: a word that a unit repeats says less the more often
+        it is repeated."""
+
+    def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
+        """The proportions of ``topics``, topic × word, in all units, times ``scale``, each unit's clipped and cut to
+        whole numbers, added up. ``scale`` and ``clip`` are in steps of the grid."""
+
+
+class UnitEngine(WordEngine, Protocol):
+    """Rounds without state: each is one map over units and one sum of whole numbers.
+
+    A round is a function of the tokens of the units that take part, the key, its number and its tables.
+    What a unit adds to the sum depends on no other unit, nor on which others take part.
+    """
 
     def residuals(self, given: Round, *, cell_weights: Table, background: Table, clip: float) -> IntArray:
         """The contributions of the units that take part, added up, word × topic.

@@ -60,11 +60,12 @@ def fit_text(
 ) -> Model:
     """Train a copy of ``model`` on text, and return the copy. The parameters of ``model`` itself do not change.
 
-    With a public ``vocabulary`` this is reading and ``fit``. Without one, a private model selects its words from the
-    text: ``model.epsilon`` and ``model.delta`` cover words and topics in one composition. The ledger is charged twice:
-    for the words and, when their number is known, for the topics. Both charges are checked before the first noise is
-    drawn. If another run spends the same budget in between, the second is refused and the first stays. Other models
-    read their words from the text, and those that protect it refuse such words.
+    With a public ``vocabulary`` this is reading and ``fit``; the words of ``AdaptedLDA`` are by default the most
+    frequent of its public text. Without public words, a private model selects its words from the text:
+    ``model.epsilon`` and ``model.delta`` cover words and topics in one composition. The ledger is charged twice: for
+    the words and, when their number is known, for the topics. Both charges are checked before the first noise is drawn.
+    If another run spends the same budget in between, the second is refused and the first stays. Other models read their
+    words from the text, and those that protect it refuse such words.
 
     If fewer than five words per topic were selected, the copy has as many topics as the words allow (at least two), and
     a warning says so. Fewer than six words are refused: the words stay charged, the topics are not. If
@@ -96,6 +97,9 @@ def fit_text(
     after_selection : function, optional
         Called with the number of words when they are selected.
     """
+    if vocabulary is None and (public_words := getattr(model, "public_words", None)) is not None:
+        vocabulary, tokenizer = public_words(max_words), tokenizer or _public_tokenizer(model, X)
+        max_words = None
     selecting = vocabulary is None and selects_words(model)
     if selecting and not isinstance(X, Corpus):
         from discreet.models.vectorizer import all_words
@@ -115,6 +119,11 @@ def fit_text(
             "used can identify that person. Leave max_words out."
         )
     return _copy(model).fit(corpus)
+
+
+def _public_tokenizer(model: Any, X: Any) -> Tokenizer | None:
+    """How public text became words, for texts that are to be read in the same way."""
+    return None if isinstance(X, Corpus) else getattr(model.public, "tokenizer", None)
 
 
 def selects_words(model: TopicModel) -> bool:

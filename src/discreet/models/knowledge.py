@@ -7,12 +7,12 @@ way to give it has a condition, which the guarantee of the fit names.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, BoolArray, FloatArray
@@ -26,8 +26,10 @@ from discreet.release.release import Release
 PUBLIC_TOPICS = 200
 """Topics of public text. They get no noise, so there may be many: each is narrow, and private text is a mixture."""
 
-SWEEPS, BETA = 150, 0.01
-"""Of the LDA that is trained on public text."""
+BETA = 0.02
+MOST_SWEEPS, LEAST_SWEEPS, VISITS = 300, 100, 1.2e9
+"""Of the LDA that is trained on public text. It sweeps until it has seen so many tokens; its topics are the mean over
+the last third, which makes them smoother."""
 
 SEED = 0
 """Public topics need no secret, and the same text should give the same topics in every fit."""
@@ -73,16 +75,17 @@ class PublicKnowledge:
         place = np.array([self.vocabulary.columns.get(word, -1) for word in vocabulary])
         there = place >= 0
         topics, frequencies = self.topics[:, place] * there, self.frequencies[place] * there
-        masses = topics.sum(axis=1)
-        kept = masses > 0
-        if not kept.any():
+        if not frequencies.sum() > 0:
             raise _no_common_words()
-        shares = (self.shares * masses)[kept]
+        frequencies /= frequencies.sum()
+        masses = topics.sum(axis=1)
+        topics[masses == 0] = frequencies  # a topic that has lost all of its words says nothing
+        shares = self.shares * masses
         return PublicKnowledge(
             vocabulary,
-            np.ascontiguousarray(topics[kept] / masses[kept, None]),
-            shares / shares.sum() if shares.sum() > 0 else np.full(len(shares), 1 / len(shares)),
-            frequencies / frequencies.sum(),
+            np.ascontiguousarray(topics / topics.sum(axis=1, keepdims=True)),
+            shares / shares.sum(),
+            frequencies,
             self.condition,
             self.corpus,
         )
@@ -94,6 +97,11 @@ Public = Annotated[Any, Corpus, Release, TopicModel, PublicKnowledge, None]
 
 def check_public(public: Any) -> None:
     """Refuse what cannot be used, before anything is read or charged."""
+    if not isinstance(public, Corpus | Release | TopicModel | PublicKnowledge):
+        raise InputError(
+            f"public must be a Corpus of public text, or a Release or a fitted model of it; found "
+            f"{type(public).__name__}."
+        )
     if isinstance(public, TopicModel) and not hasattr(public, "components_"):
         raise InputError(
             f"public= is a {type(public).__name__} that is not fitted. Fit it on public text, or pass its release()."
@@ -103,6 +111,26 @@ def check_public(public: Any) -> None:
             "the model given as public= has a guarantee that is claimed and not proven, so it may reveal the documents "
             "that it was trained on. Use public text, or a model of it."
         )
+
+
+def most_frequent_words(public: Any, n_words: int) -> Vocabulary:
+    """The ``n_words`` most frequent words of public text, or of the topics of a model, in alphabetical order."""
+    words: Sequence[str]
+    counts: AnyArray
+    if isinstance(public, Corpus):
+        words, counts = public.vocabulary, public.word_counts
+    else:
+        known = public if isinstance(public, PublicKnowledge) else _of_release(_released(public))
+        words, counts = known.vocabulary, known.frequencies
+    ranked = np.argsort(-counts, kind="stable")[:n_words]
+    return Vocabulary(sorted(words[int(i)] for i in ranked if counts[i] > 0), "public")
+
+
+def n_public_topics(public: Any, n_topics: int) -> int:
+    """How many topics `public_knowledge` will have: known before anything is trained."""
+    if isinstance(public, PublicKnowledge | Release):
+        return public.n_topics
+    return len(public.components_) if isinstance(public, TopicModel) else n_topics
 
 
 def public_knowledge(
@@ -123,17 +151,7 @@ def public_knowledge(
         return public.over(vocabulary)
     if isinstance(public, Corpus):
         return _trained(public, vocabulary, n_topics, n_threads, progress)
-    if isinstance(public, TopicModel):
-        try:
-            public = public.release()
-        except NotFittedError:
-            check_public(public)
-    if not isinstance(public, Release):
-        raise InputError(
-            f"public must be a Corpus of public text, or a Release or a fitted model of it; found "
-            f"{type(public).__name__}."
-        )
-    return _of_release(public).over(vocabulary)
+    return _of_release(_released(public)).over(vocabulary)
 
 
 def _trained(
@@ -142,11 +160,12 @@ def _trained(
     text = corpus.restrict(Vocabulary(vocabulary.words, "public"))
     if not text.n_tokens:
         raise _no_common_words()
-    n_topics = min(n_topics, text.n_tokens)
+    n_sweeps = int(np.clip(VISITS / text.n_tokens, LEAST_SWEEPS, MOST_SWEEPS))
     model = LDA(
         n_topics,
         beta=BETA,
-        n_sweeps=SWEEPS,
+        n_sweeps=n_sweeps,
+        n_average=n_sweeps // 3,
         evaluate_every=0,
         n_threads=n_threads,
         random_state=SEED,
@@ -173,6 +192,10 @@ def _of_release(release: Release) -> PublicKnowledge:
         condition = OTHERS.format(MODEL, its.epsilon, its.delta, its.unit)
     words = Vocabulary(release.vocabulary, "public")
     return PublicKnowledge(words, release.topics, shares, shares @ release.topics, condition)
+
+
+def _released(public: Any) -> Release:
+    return public.release() if isinstance(public, TopicModel) else public
 
 
 def _guarantee(public: Any) -> Guarantee:
