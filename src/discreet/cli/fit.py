@@ -208,7 +208,8 @@ def fit(
     opened = partial(open_compared, name) if row.model.collections else open_corpus
     reading: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern, "lemmas": lemmas}
     if public is not None:
-        given["public"] = open_public(public, file, dataset, n_topics=n_topics, quiet=quiet, **reading)
+        wanted = n_topics if name == "adapted" else None  # other methods have topics of their own
+        given["public"] = open_public(public, file, dataset, n_topics=wanted, quiet=quiet, **reading)
     n_topics = n_topics or row.n_topics
     with _no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(

@@ -166,7 +166,7 @@ def foreseen(n_words: int, n_topics: int, setting: Setting) -> str:
     if n_topics == 1:
         return ""
     too_few = few_words(n_words, n_topics, selected=setting.selected)
-    hidden = setting.n_units is not None and 3 * setting.n_units * setting.epsilon < _needed(n_words, n_topics)
+    hidden = setting.n_units is not None and 3 * setting.n_units * setting.epsilon < needed(n_words, n_topics)
     if not (too_few or hidden):
         return ""
     reason = too_few or f"the noise at epsilon={setting.epsilon:g} hides the topics of {n_words:,} words"
@@ -188,23 +188,23 @@ def _advice(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too_
         return ""
     most = 0.0
     if setting.n_units is not None:
-        most = (setting.n_units * setting.epsilon / _needed(1, n_topics)) ** (1 / WORD_POWER)
+        most = (setting.n_units * setting.epsilon / needed(1, n_topics)) ** (1 / WORD_POWER)
         most = _rounded(min(most, n_words / 2), down=True)
     fewer = f" at most {most:,.0f} words, or" if most >= WORDS_PER_TOPIC * n_topics else ""
     enough = _topics_that_stand_out(n_words, setting)
     if 2 <= enough <= n_topics // 2:
         fewer = f" at most {enough} topics,{fewer or ' or'}"
-    return f"Use{fewer} {_larger_epsilon(_needed(n_words, n_topics), setting)}."
+    return f"Use{fewer} {_larger_epsilon(needed(n_words, n_topics), setting)}."
 
 
 def _topics_that_stand_out(n_words: int, setting: Setting) -> int:
     """About the number of topics that units × ε can show; 0 if the number of units is not known."""
     if setting.n_units is None:
         return 0
-    return int(min((setting.n_units * setting.epsilon / _needed(n_words, 1)) ** (1 / TOPIC_POWER), 1e6))
+    return int(min((setting.n_units * setting.epsilon / needed(n_words, 1)) ** (1 / TOPIC_POWER), 1e6))
 
 
-def _needed(n_words: int, n_topics: int) -> float:
+def needed(n_words: int, n_topics: int) -> float:
     """About the smallest units × ε with which the topics stand out."""
     return float(UNITS * n_words**WORD_POWER * n_topics**TOPIC_POWER)
 
