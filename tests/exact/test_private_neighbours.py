@@ -58,11 +58,14 @@ def fit(
     corpus: Corpus,
     answers: list[np.ndarray] | None = None,
     training: type = private_rounds.PrivateRounds,
+    hopeless: bool = False,
     **options: Any,
 ) -> Run:
-    """Train and record; ``answers`` take the place of what would be released."""
+    """Train and record; ``answers`` take the place of what would be released. ``hopeless``: these units are too few for
+    topics, and words are counted, as would usually be the case with so few."""
     run = Run()
     with (
+        patch.object(private_rounds, "HOPELESS", 2.5 if hopeless else np.inf),
         recorded(run, answers),
         patch.object(private, "PrivateRounds", training),
         watched(run, ThreadUnits, "residuals"),
@@ -92,6 +95,17 @@ def test_neighbours_differ_by_one_clipped_contribution(level, rate):
 
 
 WORDS = [f"word{i}" for i in range(N_WORDS)]
+
+
+@levels
+def test_neighbours_where_words_are_counted_without_topics(level):
+    d, _, found = compared(level, hopeless=True)
+    assert found == set()
+    assert len(d.exact) == BEFORE + N_ROUNDS == d.charged_for
+    assert not any(exact.reshape(N_WORDS, N_TOPICS)[:, 1:].any() for exact in d.exact[BEFORE:])
+    assert d.charged == fit(people(level)[0]).charged
+
+
 PUBLIC = {
     "text": lambda: Corpus.from_counts(np.eye(N_WORDS, k=1, dtype=int) + np.eye(N_WORDS, dtype=int), WORDS),
     "vectors": lambda: {word: np.array([i % 3, 1.0, i % 2]) for i, word in enumerate(WORDS)},

@@ -106,7 +106,9 @@ def test_the_saved_state_holds_no_document(tmp_path):
     with np.load(tmp_path / "c" / "state.npz") as saved:
         shapes = {name: saved[name].shape for name in saved.files}
     assert shapes.pop("stands_on") == (2,)  # the charges, their number and digest
-    assert set(shapes.values()) <= {(), (40,), (40, 3)}
+    bands = {shapes.pop("belief_kappa"), shapes.pop("belief_variance")}
+    assert bands == {(10,), (10, 10)}
+    assert set(shapes.values()) <= {(), (40,), (40, 3), (0, 0)}
 
 
 @pytest.mark.parametrize("seed", [None, 7])

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet._errors import warn_caller
 from discreet._types import FloatArray
+from discreet.engines.interface import Table
 from discreet.models.cross.tables import CrossPriors, CrossTables
 from discreet.models.cross.units import SUM_WEIGHT, CollectionUnits, shorter
 from discreet.models.private import shrink
@@ -45,6 +46,7 @@ class CrossRounds(PrivateRounds):
 
     model: PrivateCrossLDA
     engine: CollectionUnits
+    judges = False
     released = (*PrivateRounds.released, "observed", "observed_variance", "rows", "common")
 
     @property
@@ -97,7 +99,7 @@ class CrossRounds(PrivateRounds):
     def _total(self, beyond: FloatArray) -> float:
         return float(beyond[-self.shape[1] :].sum())
 
-    def _subtracted(self, background: FloatArray) -> FloatArray:
+    def _subtracted(self, background: Table) -> FloatArray:
         parts = self.size * self.rows.reshape(-1, 1) * background
         return np.concatenate([parts, parts.reshape(self.shape).sum(axis=0)])
 

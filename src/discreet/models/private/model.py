@@ -35,6 +35,8 @@ class PrivateLDA(SampledUnits, TopicModel):
     cell, clipped to one norm and put on a grid of whole numbers (``kernels/sums/residuals.py``). The sum gets discrete
     Gaussian noise in every cell and is released. Everything else is a function of what was released: the subtracted
     counts, the weights, the average over rounds, the shrinkage of words without a clear profile, and the normalisation.
+    The last rounds judge the topics by what they release, and topics that predict worse than word frequencies are
+    pulled towards them (``belief.py``). With so few units that topics are hopeless, the rounds count words.
 
     Before the rounds two small releases estimate what must not be read from the data directly: a histogram of the
     units' sizes (their number and the clipping norm) and the frequencies of words (the weights, and what noisy profiles

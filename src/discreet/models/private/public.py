@@ -39,6 +39,9 @@ N_DOCUMENTS, LENGTH, CONCENTRATION = 5_000, 100, 5.0
 weights of their Dirichlet distribution over topics."""
 
 
+UNKNOWN = 0.01
+
+
 @dataclass(frozen=True, eq=False)
 class Known:
     """What is known of the words of a fit."""
@@ -93,7 +96,13 @@ def known(public: Any, vocabulary: Vocabulary, n_topics: int, *, n_threads: int 
         text = found.corpus or drawn(found)
         found = public_knowledge(text, vocabulary, n_topics=n_topics, n_threads=n_threads)
     start = _spread(found) if found.n_topics == n_topics else None
-    return Known((nearest(vectors), *links), start, found.topics, condition)
+    return Known((nearest(vectors), *links), start, smoothed(found.topics), condition)
+
+
+def smoothed(topics: FloatArray) -> FloatArray:
+    """Topics without zeros: words that the public text does not have occur in private text. `UNKNOWN` of each topic is
+    spread over all words."""
+    return np.asarray((1 - UNKNOWN) * topics + UNKNOWN / topics.shape[1])
 
 
 def drawn(public: PublicKnowledge) -> Corpus:

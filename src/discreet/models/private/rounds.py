@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet._random import Purpose
-from discreet._types import AnyArray, FloatArray
-from discreet.engines.interface import Round, UnitEngine
+from discreet._types import AnyArray, FloatArray, IntArray
+from discreet.engines.interface import Round, Table, UnitEngine
 from discreet.mechanisms.release import Releases
 from discreet.models.private import neighbours, shrink
+from discreet.models.private.belief import Belief
 from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.public import NOTHING_KNOWN, Known
 from discreet.models.private.shrink import Average
 from discreet.privacy.events import DiscreteGaussianRelease
+from discreet.planning import law
 from discreet.release.usefulness import Setting, judge
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
@@ -39,6 +41,10 @@ not spent on its main topic alone."""
 
 STEP = 0.5
 """Round i moves the running average by i^-STEP."""
+
+JUDGED = 0.93
+"""From this share of the rounds on, rounds work with the topics as they would be released, and judge them
+(``belief.py``)."""
 
 START_ROUNDS = 100
 """With public topics to start from, round i moves the running average by (i + START_ROUNDS)^-STEP: otherwise the noise
@@ -68,8 +74,13 @@ class PrivateRounds:
         "size",
         "final_weight",
         "n_tokens",
+        "flat",
+        "candidate",
     )
-    """Fields that a checkpoint keeps beside the averages."""
+    """Fields that a checkpoint keeps beside the averages and the belief."""
+
+    judges = True
+    """Whether the last rounds judge the topics. Not where a round releases other cells than word × topic."""
 
     def __init__(
         self,
@@ -113,6 +124,8 @@ class PrivateRounds:
         self.running = Average.nothing(*self.cell_weights.shape)
         self.final = Average.nothing(*self.cell_weights.shape)
         self.final_weight = 0.0
+        self.flat = self.candidate = np.zeros((0, 0))  # not judged yet
+        self.belief = Belief.full(neighbours.BANDS)
 
     def _state(self) -> dict[str, Any]:
         """For a checkpoint: functions of what was released, and nothing else."""
@@ -120,6 +133,8 @@ class PrivateRounds:
         return {
             **{name: getattr(self, name) for name in self.released},
             **{f"{name}_{part}": getattr(a, part) for name, a in averages.items() for part in ("value", "variance")},
+            "belief_kappa": self.belief.kappa,
+            "belief_variance": self.belief.variance,
         }
 
     def _resume(self, saved: Mapping[str, AnyArray]) -> None:
@@ -128,6 +143,7 @@ class PrivateRounds:
             setattr(self, name, found if found.ndim else float(found))
         for name in ("running", "final"):
             setattr(self, name, Average(saved[f"{name}_value"], saved[f"{name}_variance"]))
+        self.belief = Belief(saved["belief_kappa"], saved["belief_variance"])
 
     # --- sizes and frequencies, released before the rounds ------------------------------------------------------------
 
@@ -170,7 +186,7 @@ class PrivateRounds:
         """Sweep, release, average, shrink."""
         self.payment.open_round(number, self._state)
         model, engine, event = self.model, self.engine, self.events[number - 1]
-        background = BACKGROUND_SHARE * shrink.profiles(self.table)
+        background = 0.0 if self.hopeless else BACKGROUND_SHARE * shrink.profiles(self.table)
         grid = self._grid(event)
         exact = engine.residuals(
             Round(number, self.plan.threshold, self._weights(), self.alpha, self.local_sweeps),
@@ -188,15 +204,49 @@ class PrivateRounds:
         mean = beyond + self._subtracted(background)
         if first and self.known.start is not None:
             self.running.value = self._subtracted(shrink.profiles(self.table))
+        if self.candidate.size:
+            self.belief.learn(mean, variance, self.table, self.candidate - self.flat, self.band)
         self.running.move(mean, variance, step)
-        if number > model.n_rounds * 2 / 3:
+        if self.hopeless or number > model.n_rounds * 2 / 3:
             weight = (event.sensitivity / event.scale) ** 2
             self.final_weight += weight
             self.final.move(mean, variance, weight / self.final_weight)
-        trusted = shrink.TRUST * self.running.variance
-        self.table = self._shrunk(shrink.shrunk, self.running.value, trusted)
+        if self.hopeless:
+            return {}
+        if self.judges and number >= JUDGED * model.n_rounds:
+            self.table = self._judged(self.best)
+        else:
+            self.table = self._shrunk(shrink.shrunk, self.running.value, shrink.TRUST * self.running.variance)
         self.cell_weights = self._all_cells(self._weigh_cells(self.table))
         return {}
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether topics would be only noise, by the number of units, which is public or released: then the rounds
+        count words, and the budget goes to their frequencies. Public knowledge of words may help: it is tried."""
+        if not self.judges or self.model.n_topics == 1 or self.known.condition:
+            return False
+        facts = law.Facts(
+            n_units=self.n_units,
+            n_words=self.engine.n_words,
+            n_topics=self.model.n_topics,
+            epsilon=float(self.model.epsilon),
+            delta=float(self.model.delta),
+            tokens=self.n_tokens / self.n_units,
+        )
+        return law.kept(facts).expected <= 0
+
+    def _judged(self, best: Average) -> FloatArray:
+        """The topics as they would be released after this round; the same ones in all rounds that judge them."""
+        if not self.candidate.size:
+            self.flat = shrink.without_topics(best.value, self.frequencies, self.seeds)
+            self.candidate = self._shrunk(shrink.posterior, best.value, best.variance)
+        return self.belief.mixed(self.flat, self.candidate, self.band)
+
+    @property
+    def band(self) -> IntArray:
+        """The band of each word, by released frequency."""
+        return neighbours.bands(self.frequencies)
 
     # A subclass whose rounds release other cells than word × topic says here what its cells are.
 
@@ -216,7 +266,7 @@ class PrivateRounds:
         """All that the units contributed to the cells, each token counted once."""
         return float(beyond.sum())
 
-    def _subtracted(self, background: FloatArray) -> FloatArray:
+    def _subtracted(self, background: Table) -> FloatArray:
         """What the units left out of each cell because the background says it."""
         return self.size * self.frequencies[:, None] * background
 
@@ -230,10 +280,12 @@ class PrivateRounds:
         if not self.known.links:
             return flat
         says = [neighbours.expected(links, noisy, flat) for links in self.known.links]
-        return neighbours.fitted(noisy, variance, flat, says, neighbours.bands(self.frequencies))[0]
+        return neighbours.fitted(noisy, variance, flat, says, self.band)[0]
 
     def _weights(self) -> FloatArray:
         """The topic weights of local steps: φ̃ times the number of words."""
+        if self.hopeless:  # all tokens are in the first topic
+            return np.eye(1, self.model.n_topics).repeat(self.engine.n_words, axis=0)
         return shrink.topics(self.table) * self.engine.n_words
 
     def _step(self, number: int) -> float:
@@ -255,7 +307,15 @@ class PrivateRounds:
         return self.final if self.final_weight else self.running
 
     def final_table(self) -> FloatArray:
-        return self._shrunk(shrink.posterior, self.best.value, self.best.variance)
+        best = self.best
+        if self.hopeless:
+            counts = best.value[:, 0]
+            found = shrink.frequencies(counts, np.sqrt(best.variance[:, 0]))
+            return np.repeat(max(float(counts.sum()), 1e-300) * found[:, None], self.model.n_topics, axis=1)
+        table = self._shrunk(shrink.posterior, best.value, best.variance)
+        if not self.judges:
+            return table
+        return self.belief.mixed(shrink.without_topics(best.value, self.frequencies, self.seeds), table, self.band)
 
     def finish(self, setting: Setting) -> None:
         """Set the topics of the model, the noise that remains in them, and whether they stand out from it."""

@@ -129,13 +129,15 @@ def profiles(table: FloatArray) -> FloatArray:
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
-def frequencies(noisy: FloatArray, deviation: float) -> FloatArray:
-    """Word frequencies from noisy counts: the posterior mean of each count given its noisy value, under the
-    distribution of counts that explains all noisy counts best (a non-parametric maximum of the likelihood, on a grid,
-    by EM). A count far above the noise is taken as it is."""
-    top = max(float(noisy.max()), deviation)
-    counts = np.geomspace(min(deviation / 30, top / 2), 1.2 * top, 300)
-    off = ((noisy[:, None] - counts) / deviation) ** 2 / -2
+def frequencies(noisy: FloatArray, deviation: FloatArray | float) -> FloatArray:
+    """Word frequencies from noisy counts, whose noise has one ``deviation`` or one for each word: the posterior mean of
+    each count given its noisy value, under the distribution of counts that explains all noisy counts best (a
+    non-parametric maximum of the likelihood, on a grid, by EM). A count far above the noise is taken as it is."""
+    deviation = np.broadcast_to(deviation, noisy.shape)
+    least = float(deviation.min())
+    top = max(float(noisy.max()), least)
+    counts = np.geomspace(min(least / 30, top / 2), 1.2 * top, 300)
+    off = ((noisy[:, None] - counts) / deviation[:, None]) ** 2 / -2
     likelihood = np.exp(off - off.max(axis=1, keepdims=True))
     share = np.full(len(counts), 1 / len(counts))
     for _ in range(60):

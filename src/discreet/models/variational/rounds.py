@@ -52,6 +52,7 @@ class VariationalRounds(PrivateRounds):
     """Our own form. What was released is averaged and shrunk as in PrivateLDA; λ = β + n_units · table."""
 
     model: VariationalLDA
+    judges = False
 
     def _weights(self) -> FloatArray:
         lam = self.model.beta + self.n_units * self.table
