@@ -72,7 +72,7 @@ MODELS = (
         "discreet.models.private.model",
         "private",
         unit="document",
-        sound=Form(("epsilon",), ("delta", "budget", "units", "checkpoint")),
+        sound=Form(("epsilon",), ("delta", "budget", "units", "public", "checkpoint")),
         users=True,
         selects_words=True,
     ),

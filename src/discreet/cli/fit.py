@@ -22,6 +22,7 @@ from discreet.cli.foresee import (
     foresee,
     plan_of,
     topics_asked,
+    usual_method,
 )
 from discreet.cli.methods import Chosen, check_method, make_model
 from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
@@ -100,7 +101,7 @@ def fit(
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model: private (with --collection private-cross) with --epsilon, otherwise lda.",
+            help="The model; with --epsilon private (or private-cross, or with --public by plan), otherwise lda.",
         ),
     ] = None,
     as_published: Annotated[
@@ -176,7 +177,6 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
-    name = method or ("lda" if epsilon is None else "private" if collection is None else "private-cross")
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -194,6 +194,7 @@ def fit(
         "adaptive": adaptive or None,
         "configuration": configuration,
     }
+    name = method or usual_method(given, topics, collection, quiet=quiet)
     row = check_method(name, given)
     asked = topics_asked(topics, name, given)
     from discreet.release.folder import check_target
