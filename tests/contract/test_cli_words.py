@@ -140,11 +140,11 @@ def test_selected_phrases(here: Path, run: Run) -> None:
     Path("docword.x.txt").write_text("1\n2\n2\n1 1 2\n1 2 3\n")
     Path("vocab.x.txt").write_text("rain\nwind\n")
     refused = {
-        ("texts.txt", "--phrases", 2): "Choose among them first: --max-words when they are read",
+        ("texts.txt", "--phrases", 2): "--phrases 2 makes each phrase of the text a word, and lda does not",
         ("texts.txt", "--phrases", 9): "phrases must have 2 to 5 words; found --phrases 9",
         ("texts.txt", "--phrases", "none.txt"): "there is no file or folder none.txt",
         ("texts.txt", "--phrases", 2, "--vocabulary", "words.txt"): "phrases are selected only where words are",
-        ("docword.x.txt", "--phrases", 2): "already word counts. Leave --phrases out.",
+        ("docword.x.txt", "--phrases", 2, "--max-words", 2): "already word counts. Leave --phrases out.",
     }
     for arguments, message in refused.items():
         ran = run("fit", *arguments, "-o", "none")

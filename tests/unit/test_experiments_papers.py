@@ -147,6 +147,17 @@ def test_private_collections_are_a_public_rule_and_judged_by_cross_lda():
     assert cross.plain_cross({**place, "method": "unigram"}) is None
 
 
+def test_halves_by_date_are_the_first_and_the_second_half():
+    assert cross.halves(5).tolist() == ["earlier", "earlier", "later", "later", "later"]
+    cells = cross.DATES.grid.settings(False)
+    assert {setting["collections"] for setting in cells} == {"date"}
+    assert {(setting["method"], setting["epsilon"]) for setting in cells} == {
+        ("private-cross", 1.0),
+        ("unigram", None),
+        ("cross-lda", None),
+    }
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 

@@ -24,13 +24,14 @@ from discreet.cli.foresee import (
     topics_asked,
     usual_method,
 )
-from discreet.cli.methods import Chosen, check_method, make_model
+from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
 from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
+    CollectionsOption,
     DatasetOption,
     FileArgument,
     GroupOption,
@@ -46,11 +47,12 @@ from discreet.cli.source import (
     TokenPatternOption,
     VocabularyOption,
     holds_pictures,
+    named_collections,
     open_compared,
     open_corpus,
 )
 from discreet.cli.wording import in_options
-from discreet.cli.words import note_reading
+from discreet.cli.words import check_phrases, note_reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "public", "words_share", "yes", "checkpoint"),
+    "Privacy": ("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
     "Reading": (
         *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
         *("codebook", "collection", "label"),
@@ -138,7 +140,9 @@ def fit(
             "--sweeps", metavar="N", min=1, help="Passes over the documents; lda 200, cross-… 600 by default."
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="Prior weight of each topic in a document.")] = 0.1,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Prior weight of each topic in a document; 0.1 by default.")
+    ] = None,
     beta: Annotated[
         float | None, typer.Option("--beta", help="Prior weight of each word in a topic; lda, cross-… 0.01 by default.")
     ] = None,
@@ -157,6 +161,7 @@ def fit(
     text: TextOption = None,
     group: GroupOption = None,
     collection: CollectionOption = None,
+    collections: CollectionsOption = None,
     label: LabelOption = None,
     vocabulary: VocabularyOption = None,
     max_words: MaxWordsOption = None,
@@ -184,6 +189,7 @@ def fit(
         "units": units,
         "public": public,
         "checkpoint": checkpoint,
+        "collections": named_collections(collections),
         "sweeps": sweeps,
         "beta": beta,
         "alpha-rest": alpha_rest,
@@ -218,6 +224,8 @@ def fit(
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
     check_share(words_share, selecting=selecting)
+    chosen = vocabulary is not None or max_words is not None
+    check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
     reading: dict[str, Any] = {
         "stop_words": stop_words,
@@ -253,6 +261,7 @@ def fit(
         show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
     if not row.users:
         corpus = replace(corpus, groups=None)
+    alpha = row.form.defaults.get("alpha", ALPHA) if alpha is None else alpha
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
     if file_of_budget is not None:
         from discreet.privacy import Ledger

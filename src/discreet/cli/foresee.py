@@ -35,7 +35,7 @@ AUTO = "auto"
 
 
 def usual_method(given: Mapping[str, Any], topics: str | None, collection: str | None, *, quiet: bool) -> str:
-    """The method if none is named. With public text the plan chooses between adapted and private topics, and says so."""
+    """The method if none is named. With public text the plan chooses between adapted and private, and says why."""
     if given["epsilon"] is None:
         return "lda"
     if collection is not None:

@@ -20,6 +20,7 @@ PARAMETERS = {
     "units": "n_units",
     "public": "public",
     "checkpoint": "checkpoint",
+    "collections": "collection_names",
     "sweeps": "n_sweeps",
     "beta": "beta",
     "alpha-rest": "alpha_rest",
@@ -32,8 +33,8 @@ PARAMETERS = {
 }
 """Option → parameter of the estimator. (``--budget`` becomes a ledger, which ``fit`` opens.)"""
 
-TOPICS = 20
-"""The usual number of topics."""
+TOPICS, ALPHA = 20, 0.1
+"""The usual number of topics, and the usual prior weight of each in a document."""
 
 
 class Chosen(NamedTuple):

@@ -40,6 +40,14 @@ CollectionOption = Annotated[
         "--collection", metavar="COLUMN", help="The column with collection names, for methods with cross in their name."
     ),
 ]
+CollectionsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--collections",
+        metavar="NAMES",
+        help="private-cross: all collections, such as a,b,c, if the list is public; else it is read from the text.",
+    ),
+]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column with class labels.")]
 IdOption = Annotated[
     str | None, typer.Option("--id", metavar="COLUMN", help="A column to copy into the result, to identify documents.")
@@ -204,6 +212,19 @@ def open_corpus(
         options["vocabulary"] = with_phrases(options["vocabulary"], tokenizer)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
+
+
+def named_collections(given: str | None) -> list[str] | None:
+    """The names in ``--collections``, between commas."""
+    if given is None:
+        return None
+    names = [name.strip() for name in given.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise InputError(
+            f"--collections must name each collection once, with a comma between two names; found {given!r}. For "
+            "example: --collections east,west"
+        )
+    return names
 
 
 def open_compared(who: str, file: str | None, dataset: str | None, *, collection: str | None, **how: Any) -> Corpus:

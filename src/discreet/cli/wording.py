@@ -30,6 +30,7 @@ OPTIONS = {
     "beta": "--beta",
     "groups": "--group",
     "group": "--group",
+    "collection_names": "--collections",
     "collections": "--collection",
     "collection": "--collection",
     "text": "--text",
@@ -69,6 +70,27 @@ def in_options(message: str) -> str:
     return message.replace("the ledger counts per", "the budget file counts per").replace(
         "Use a ledger of", "Use a budget file of"
     )
+
+
+_LIMITS = {
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+}
+"""Typer's newer versions check values by pydantic, in words that are meant for programmers."""
+
+
+def bad_value(message: str) -> str:
+    """The message about a value that an option does not take, in our words where they are known."""
+    found = re.fullmatch(r"Invalid value for '(--[\w-]+)'(?: / '-\w')*: Input should be (.*?)\.?", message)
+    if found is None:
+        return message
+    for theirs, ours in _LIMITS.items():
+        if found[2].startswith(theirs):
+            limit = "" if theirs.startswith("a valid") else found[2].removeprefix(theirs)
+            return f"Invalid value for {found[1]}: it must be {ours}{limit}."
+    return message
 
 
 def _in_range(found: re.Match[str]) -> str:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet._errors import counted
+from discreet._errors import InputError, counted
 from discreet.cli import show
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
+
+
+def check_phrases(phrases: str | None, *, method: str, selecting: bool, chosen: bool) -> None:
+    """Refuse phrases that nothing chooses among, before anything is read. ``chosen``: by --max-words or a list."""
+    from discreet.corpus.phrases import LONGEST
+
+    if phrases is not None and phrases.isdecimal() and 1 < int(phrases) <= LONGEST and not selecting and not chosen:
+        raise InputError(
+            f"--phrases {phrases} makes each phrase of the text a word, and {method} does not select words. Say how "
+            "many of the most frequent to keep (--max-words), or name a list of phrases (--phrases FILE)."
+        )
 
 
 def note_reading(corpus: Corpus, *, vocabulary: str | None, lemmas: str | None, stop_words: str | None) -> None:

@@ -27,8 +27,8 @@ AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
 """How text becomes words; None for the default tokenizer."""
 
 UNSPACED = (
-    "some text has no spaces between its words (Chinese, Japanese, Thai, Lao, Khmer or Burmese), and was left out. Cut "
-    "it into words first: give lists of words, or texts with spaces between the words."
+    "some text has no spaces between its words (Chinese, Japanese, Thai, Lao, Khmer or Burmese), and {}. Cut it into "
+    "words first: give lists of words, or texts with spaces between the words."
 )
 
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
@@ -138,7 +138,7 @@ class CorpusBuilder:
 
     def _warn(self) -> None:
         if self._unspaced:
-            warn_caller(UNSPACED)
+            warn_caller(UNSPACED.format("was left out"))
 
     def _pack(self) -> None:
         self._chunks.append((np.concatenate([np.empty(0, np.int32), *self._recent]), len(self)))
@@ -154,7 +154,7 @@ class CorpusBuilder:
         chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, max_words)
         if not chosen:
             raise InputError(
-                UNSPACED
+                UNSPACED.format("no other word was found")
                 if self._unspaced
                 else f"no word was found in the documents with {self.tokenizer.described}"  # how many may be private
                 f"{' other than stop words' if spelled else ''}. Check the text and the pattern (token_pattern=)."

@@ -46,10 +46,10 @@ def open_units(
 def open_proportions(
     corpus: Corpus, groups: AnyArray | None, key: Key, *, max_tokens: int, n_threads: int | None = None
 ) -> ProportionEngine:
-    """Word counts and topic proportions of units."""
-    from discreet.engines.threads.units import ThreadUnits
+    """Word use and topic proportions of units."""
+    from discreet.engines.threads.proportions import ThreadProportions
 
-    return ThreadUnits(corpus, groups, 1, key, max_tokens=max_tokens, n_threads=n_threads)
+    return ThreadProportions(corpus, groups, 1, key, max_tokens=max_tokens, n_threads=n_threads)
 
 
 def open_variational_units(

@@ -167,8 +167,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         corpus = self._read(X, reset=False)
         return mixtures(self.components_, self.alpha_, corpus, self.n_threads, alpha_rest=self.alpha_rest_)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Log-likelihood per token by document completion; higher is better."""
+    def score(self, X: Any, y: Any = None, sample_weight: None = None) -> float:
+        """Log-likelihood per token by document completion; higher is better. (Pipelines pass ``sample_weight`` under
+        metadata routing, also if nobody gave it; documents have no weights here.)"""
+        refuse_weights(sample_weight)
         return -float(np.log(self.perplexity(X)))
 
     def perplexity(self, X: Any) -> float:
@@ -250,6 +252,11 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
             f"n_topics={n_topics:,} is more than the corpus has tokens: {corpus.n_tokens:,}. "
             "Ask for fewer topics; a few dozen suit most corpora."
         )
+
+
+def refuse_weights(sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise InputError("documents have no weights: every token counts once. Leave sample_weight out.")
 
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:

@@ -26,8 +26,10 @@ from discreet.release.release import Release
 PUBLIC_TOPICS = 200
 """Topics of public text. They get no noise, so there may be many: each is narrow, and private text is a mixture."""
 
-SWEEPS, BETA = 150, 0.01
-"""Of the LDA that is trained on public text."""
+BETA = 0.02
+MOST_SWEEPS, LEAST_SWEEPS, VISITS = 300, 100, 1.2e9
+"""Of the LDA that is trained on public text. It sweeps until it has seen so many tokens; its topics are the mean over
+the last third, which makes them smoother."""
 
 SEED = 0
 """Public topics need no secret, and the same text should give the same topics in every fit."""
@@ -158,10 +160,12 @@ def _trained(
     text = corpus.restrict(Vocabulary(vocabulary.words, "public"))
     if not text.n_tokens:
         raise _no_common_words()
+    n_sweeps = int(np.clip(VISITS / text.n_tokens, LEAST_SWEEPS, MOST_SWEEPS))
     model = LDA(
         n_topics,
         beta=BETA,
-        n_sweeps=SWEEPS,
+        n_sweeps=n_sweeps,
+        n_average=n_sweeps // 3,
         evaluate_every=0,
         n_threads=n_threads,
         random_state=SEED,

@@ -164,7 +164,7 @@ class Plan:
         lines += ["", self.summary()]
         if self.ways:
             kept = ", ".join(f"{way.name} {way.kept:.0%}" for way in self.ways)
-            lines.append(f"With public text ({self.known.public}; measured on two pairs of corpora) expect to keep: {kept}.")
+            lines.append(f"With {self.known.public} public text (measured on two pairs of corpora), expect: {kept}.")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

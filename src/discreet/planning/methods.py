@@ -41,7 +41,7 @@ class Curve:
 
     def at(self, facts: Facts) -> float:
         y = facts.n_units / multiplier(facts.epsilon, facts.delta) * math.sqrt(facts.tokens / law.TOKENS)
-        return self.none + (self.most - self.none) * y**POWER / (y**POWER + self.half**POWER)
+        return float(self.none + (self.most - self.none) * y**POWER / (y**POWER + self.half**POWER))
 
 
 POWER = 1.4
@@ -99,8 +99,8 @@ def choose(facts: Facts | None, public: Public = "far") -> Choice:
     if facts is None:
         return Choice(
             "adapted",
-            "the number of units is not given, and adapted topics are good for few units and for many. Give n_units, or "
-            "name the method",
+            "the number of units is not given, and adapted topics are good for few units and for many. Give n_units, "
+            "or name the method",
         )
     found = {way.name: way for way in reversed(ways(facts, public))}
     private, adapted = found["PrivateLDA with public text"], found["AdaptedLDA"]

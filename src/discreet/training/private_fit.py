@@ -21,7 +21,7 @@ from discreet.release.usefulness import Setting, Usefulness, foreseen
 from discreet.training import self_test
 from discreet.training.checkpoint import Checkpoint, open_checkpoint, reopened
 from discreet.training.inputs import NOTHING, check_groups, check_phrases, check_vocabulary, vocabulary_cost
-from discreet.training.own_ledger import OwnLedger, refuse_in_a_search
+from discreet.training.own_ledger import OwnLedger, refuse_in_a_search, searched
 from discreet.training.payment import Payment
 
 
@@ -124,7 +124,7 @@ class PrivateFit:
 
         ``remarks`` computes, from everything that was spent, what the guarantee states besides its conditions.
         """
-        conditions, spent = (*self._conditions, *conditions), (*self._vocabulary.entries, *plan)
+        conditions, spent = (*searched(), *self._conditions, *conditions), (*self._vocabulary.entries, *plan)
         if self._checkpoint is not None:
             # the words were charged in this run too
             here = set(self._vocabulary.entries) <= set(self._checkpoint.spent)

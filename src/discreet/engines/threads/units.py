@@ -22,7 +22,6 @@ from discreet.engines.threads.sums import Sums
 from discreet.engines.threads.workers import Workers, shares
 from discreet.kernels.sums.contributions import add_contributions, contribution_scratch, copy_documents, squared_norms
 from discreet.kernels.sums.counts import padded
-from discreet.kernels.sums.proportions import add_proportions
 from discreet.kernels.sums.residuals import add_residuals, residual_scratch
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.shuffle import shuffle_documents
@@ -31,10 +30,6 @@ from discreet.kernels.sweeps.starts import running_sums, topics_by_word
 
 MOST_CELLS = 2**31
 """The largest words × topics. Kernels store the place of a cell in 32 bits."""
-
-TOLERANCE, MAX_STEPS = 1e-3, 50
-"""EM for the topic proportions of a unit stops when Σ_k |Δθ_k| falls below this, or after this many steps: what they
-are added to has far more noise."""
 
 
 def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
@@ -107,20 +102,6 @@ class ThreadUnits:
         weights32 = word_weights.astype(np.float32)
         add_contributions(self.words, everything, ends, 0, self.n_units, 1, weights32, clip, tally, out)
         return out
-
-    def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
-        word_topics, prior = np.ascontiguousarray(topics.T), np.array(alpha, np.float64)
-        ends = self.offsets[self.first_document[1:]]
-        cuts = np.searchsorted(ends, ends[-1] * shares(self.n_threads)) if len(ends) else np.zeros(2, np.int64)
-        cuts[0], cuts[-1] = 0, len(ends)
-        out = np.zeros((self.n_threads, len(topics)), np.int64)
-
-        def work(thread: int, piece: int) -> None:
-            units = (self.words, ends, cuts[piece], cuts[piece + 1])
-            add_proportions(word_topics, *units, prior, TOLERANCE, MAX_STEPS, scale, clip, out[thread])
-
-        self._workers.share(work, len(cuts) - 1)
-        return np.asarray(out.sum(axis=0))
 
     def residuals(self, given: Round, *, cell_weights: Table, background: Table, clip: float) -> IntArray:
         batch = self._batch(self.coins(given.number, given.threshold))

@@ -12,17 +12,23 @@ from discreet.engines.interface import ProportionEngine
 from discreet.mechanisms.release import Releases
 from discreet.models.adapted import estimate
 from discreet.models.adapted.plan import AdaptedPlan
+from discreet.models.bounds import LEAST_PRIOR
 from discreet.models.knowledge import PublicKnowledge
 from discreet.models.private.plan import SIZES
-from discreet.models.private.rounds import CLIP
 from discreet.privacy.ledger import Reservation
 from discreet.training.private_fit import units_in_words, warn_of_delta
 
 if TYPE_CHECKING:
     from discreet.models.adapted.model import AdaptedLDA
 
-STRETCH = 2.0
+CLIP = 0.5
+"""The clip as a share of the median norm of the units' word counts."""
+
+STRETCH = 4.0
 """Proportions are multiplied by this before they are clipped to norm 1: those of most units are far shorter than 1."""
+
+ALPHA = 20.0
+"""The sum of the prior weights of topics in a document, if they are not given: each has its share of it."""
 
 LEAST = 0.02
 """No word is expected less often than this share of the mean frequency, also if the public text does not have it."""
@@ -38,13 +44,14 @@ class Adapting:
         engine: ProportionEngine,
         reservation: Reservation,
         known: PublicKnowledge,
-        alpha: FloatArray,
+        alpha: FloatArray | None,
     ) -> None:
-        self.model, self.engine, self.known, self.alpha = model, engine, known, alpha
+        self.model, self.engine, self.known = model, engine, known
         self.sizes_event, self.words_event, self.prevalence_event = plan.events
         self.releases = Releases(reservation, engine.key, engine.n_threads)
         self._learn_sizes()
         self._learn_words()
+        self.alpha = np.maximum(ALPHA * self.use.shares, LEAST_PRIOR) if alpha is None else alpha
         self._learn_prevalence()
 
     def _learn_sizes(self) -> None:
@@ -69,12 +76,12 @@ class Adapting:
         weights = expected**self.model.word_power
         weights /= math.sqrt(float(expected @ weights**2))  # the usual norm stays what it is
         grid = self.clip / event.sensitivity
-        cells = self.engine.word_counts(weights / grid, event.sensitivity)  # [words] clipped to what was charged
+        cells = self.engine.root_counts(weights / grid, event.sensitivity)  # [roots] clipped to what was charged
         noisy = self.releases.release(cells, event) * (grid / weights)
-        self.use = estimate.word_use(noisy, event.scale * grid / weights, expected)
         topics = np.where(known.known, known.topics, expected)  # a word without a topic is in all of them
         topics /= topics.sum(axis=1, keepdims=True)
-        self.topics = estimate.adapted(topics, known.shares, self.use.frequencies)
+        self.use = estimate.word_use(noisy, event.scale * grid / weights, expected, topics, known.shares)
+        self.topics = estimate.adapted(topics, self.use.shares, self.use.frequencies)
 
     def _learn_prevalence(self) -> None:
         """Release the sum of all units' topic proportions."""
@@ -89,10 +96,11 @@ class Adapting:
     def finish(self) -> None:
         """Set the topics of the model, the most prevalent first, and the noise in them."""
         model, order = self.model, np.argsort(-self.prevalence, kind="stable")
+        model.alpha_ = self.alpha[order]
         model.components_ = np.ascontiguousarray(self.topics[order])
         model.topic_shares_ = self.prevalence[order] / max(float(self.prevalence.sum()), 1e-300)
         model.share_errors_ = np.full(len(order), self.prevalence_error)
-        model.word_frequencies_, model.frequency_errors_ = self.use
+        model.word_frequencies_, model.frequency_errors_ = self.use.frequencies, self.use.errors
         model.public_frequencies_ = self.known.frequencies
         model.standard_errors_ = model.components_ * (self.use.errors / self.use.frequencies)
         model.usefulness_ = None

@@ -51,12 +51,14 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         it is a condition of the guarantee. Text that holds the private documents is refused where that can be seen.
     epsilon, delta : float
         The budget of one fit: all releases, and also the selection of the vocabulary if that was private.
-    alpha : float or array
-        Prior weight of each topic in a document.
+    alpha : float or array, optional
+        Prior weight of each topic in a document. By default they sum to 20 and are as large as the shares of the
+        topics, estimated from public text and released word frequencies.
     n_units : int, optional
         The number of units, if it is public. By default it is estimated from the histogram, which is charged.
     clip : float, optional
-        The largest norm of a unit's word counts, in tokens. By default a quarter of the median (histogram).
+        The largest norm of a unit's word counts, of each of which the square root is taken. By default half of the
+        median of the norms of word counts (histogram).
     word_power : float
         A word of public frequency u gets the weight u^word_power in that norm.
     max_tokens : int
@@ -81,15 +83,15 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
     """
 
     method = "adapted"
-    _self_tests = (self_test.gaussian_noise, self_test.word_counts, self_test.proportions)
+    _self_tests = (self_test.gaussian_noise, self_test.root_counts, self_test.proportions)
 
     n_topics: Topics = field(default=PUBLIC_TOPICS, kw_only=False)
     public: Public = None
     epsilon: Epsilon = 1.0
-    alpha: Alpha = 0.1
+    alpha: Alpha | None = None
     n_units: Units | None = None
     clip: Clip | None = None
-    word_power: WordPower = -0.4
+    word_power: WordPower = -0.3
     max_tokens: Tokens = 10_000
     progress: bool = False
 
@@ -101,7 +103,7 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
         refuse_same_text(self.public, corpus)
         n_topics = n_public_topics(self.public, self.n_topics)
-        alpha = broadcast_alpha(self.alpha, n_topics)
+        alpha = None if self.alpha is None else broadcast_alpha(self.alpha, n_topics)
         fit = PrivateFit(self, corpus, groups=groups)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         fit.ledger.would_take(plan.entries)  # before minutes of training on public text
@@ -113,7 +115,7 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         adapting = Adapting(self, plan, engine, reservation, known, alpha)
         engine.close()
         adapting.finish()
-        self.alpha_, self.beta_, self.history_ = alpha, 1.0 / corpus.n_words, {}
+        self.beta_, self.history_ = 1.0 / corpus.n_words, {}
         public = ["n_units is public"] if self.n_units is not None else []
         fit.end(plan.entries, plan.epsilon, known.condition, *public)
         return self

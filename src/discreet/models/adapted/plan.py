@@ -11,7 +11,7 @@ from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
 
-PREVALENCE_SHARE = 0.1
+PREVALENCE_SHARE = 0.05
 """The share of the budget (as precision) for the prevalence of topics."""
 
 

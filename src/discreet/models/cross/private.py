@@ -106,7 +106,9 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
         labels = collection_labels(corpus, labels_given(corpus, collections, y))
         self.collections_ = np.unique(labels) if self.collection_names is None else self._names()
         numbers = self._numbers(labels, self.collections_)
-        self._warn_of_one_collection(self.collections_, corpus)
+        cost = corpus.vocabulary.cost
+        if cost is None or not cost.same_run:  # else `_check_documents` has said it, before the words were charged
+            self._warn_of_one_collection(self.collections_, corpus)
         named = PUBLIC_SIZES if isinstance(self.collection_names, Mapping) else PUBLIC_NAMES
         condition = READ_NAMES if self.collection_names is None else named
         engine = partial(CollectionUnits, numbers=numbers, n_collections=len(self.collections_))
@@ -136,8 +138,10 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
         return np.sort(labels)
 
     def _check_documents(self, corpus: Corpus) -> None:
-        if self.collection_names is not None:
-            self._numbers(collection_labels(corpus), self._names())
+        labels = collection_labels(corpus)
+        names = np.unique(labels) if self.collection_names is None else self._names()
+        self._numbers(labels, names)
+        self._warn_of_one_collection(names, corpus)
 
     @staticmethod
     def _numbers(labels: AnyArray, names: AnyArray) -> IntArray:
