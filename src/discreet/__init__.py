@@ -31,8 +31,13 @@ if TYPE_CHECKING:
     from discreet.models.laplace import LaplaceLDA as LaplaceLDA
     from discreet.models.lbla import LBLA as LBLA
     from discreet.models.lda import LDA as LDA
+    from discreet.models.local.model import LocalLDA as LocalLDA
+    from discreet.models.local.online import OnlineLDA as OnlineLDA
+    from discreet.models.local.online_local import OnlineLocalLDA as OnlineLocalLDA
+    from discreet.models.local.reports import Reports as Reports
     from discreet.models.monitor import InherentPrivacyMonitor as InherentPrivacyMonitor
     from discreet.models.private.model import PrivateLDA as PrivateLDA
+    from discreet.models.related import RelatedWordsMonitor as RelatedWordsMonitor
     from discreet.models.spectral.model import SpectralLDA as SpectralLDA
     from discreet.models.subsampled.model import SubsampledLDA as SubsampledLDA
     from discreet.models.variational.model import VariationalLDA as VariationalLDA
@@ -60,8 +65,10 @@ _HOMES = {
     "Ledger": "discreet.privacy",
     "Plan": "discreet.planning",
     "PrivateVectorizer": "discreet.models.vectorizer",
+    "RelatedWordsMonitor": "discreet.models.related",
     "Release": "discreet.release.release",
     "ReleaseError": "discreet._errors",
+    "Reports": "discreet.models.local.reports",
     "Vocabulary": "discreet.corpus",
     "WouldLeak": "discreet._errors",
     "datasets": "discreet.corpus.datasets",

@@ -142,6 +142,29 @@ MODELS = (
         as_published=Form(("epsilon",), ("sweeps", "beta"), defaults={"every_sweep": True}),  # ε of one sweep's noise
     ),
     Model(
+        "LocalLDA",
+        "discreet.models.local.model",
+        "local",
+        unit="bit",
+        sound=Form(("epsilon-bit",), ("report-words", "sweeps", "beta")),
+        as_published=Form(("epsilon-bit",), ("report-words", "sweeps", "beta")),
+    ),
+    Model(
+        "OnlineLDA",
+        "discreet.models.local.online",
+        "online",
+        unit="none",
+        sound=Form(takes=("batch", "sweeps", "beta"), private=False),
+    ),
+    Model(
+        "OnlineLocalLDA",
+        "discreet.models.local.online_local",
+        "online-local",
+        unit="bit",
+        sound=Form(("epsilon-bit",), ("report-words", "batch", "sweeps", "beta")),
+        as_published=Form(("epsilon-bit",), ("report-words", "batch", "sweeps", "beta")),
+    ),
+    Model(
         "LBLA",
         "discreet.models.lbla",
         "lbla",

@@ -18,6 +18,9 @@ from discreet import (
     HybridLDA,
     LaplaceCrossLBLA,
     LaplaceLDA,
+    LocalLDA,
+    OnlineLDA,
+    OnlineLocalLDA,
     PrivateCrossLDA,
     PrivateLDA,
     SpectralLDA,
@@ -92,6 +95,18 @@ class RoundedLaplaceLDA(Rounded, LaplaceLDA):
     pass
 
 
+class RoundedLocalLDA(Rounded, LocalLDA):
+    pass
+
+
+class RoundedOnlineLDA(Rounded, OnlineLDA):
+    pass
+
+
+class RoundedOnlineLocalLDA(Rounded, OnlineLocalLDA):
+    pass
+
+
 class RoundedVariationalLDA(Rounded, VariationalLDA):
     pass
 
@@ -124,6 +139,11 @@ ESTIMATORS = {
     "CDP-ccLBLA+": RoundedLaplaceCrossLBLA(2, alpha_rest=0.5, n_sweeps=2, as_published=True),
     "CDP-LDA": RoundedLaplaceLDA(2, n_sweeps=2, as_published=True),
     "CDP-LDA+": RoundedLaplaceLDA(2, every_sweep=True, n_sweeps=2, as_published=True),
+    "LocalLDA": RoundedLocalLDA(2, epsilon_bit=2.0, n_sweeps=2, **ONE),
+    "LocalLDA as published": RoundedLocalLDA(2, epsilon_bit=2.0, n_sweeps=2, as_published=True, **ONE),
+    "OnlineLDA": RoundedOnlineLDA(2, n_sweeps=2, **ONE),
+    "OnlineLocalLDA": RoundedOnlineLocalLDA(2, epsilon_bit=2.0, n_sweeps=2, **ONE),
+    "OnlineLocalLDA as published": RoundedOnlineLocalLDA(2, epsilon_bit=2.0, n_sweeps=2, as_published=True, **ONE),
     "VariationalLDA": RoundedVariationalLDA(2, n_rounds=3, **ONE),
     "VariationalLDA with noise": RoundedVariationalLDA(2, epsilon=2.0, n_rounds=2, **ONE),
     "SpectralLDA": RoundedSpectralLDA(1, **ONE),
@@ -159,7 +179,7 @@ def test_every_model_of_the_catalogue_is_here():
     wanted = set()
     for model in MODELS:
         if model.sound is not None:
-            wanted.add((model.name, False, "epsilon" in model.sound.needs))
+            wanted.add((model.name, False, bool({"epsilon", "epsilon-bit"} & {*model.sound.needs})))
         if model.as_published is not None:
             wanted.add((model.name, True, model.as_published.private))
         if model.without_epsilon is not None:
@@ -174,7 +194,7 @@ def name(one):
 def form(one):
     """Whether it is the published form, and whether it adds noise."""
     given = one.get_params()
-    noise = [given.get(part) for part in ("epsilon", "epsilon_laplace", "epsilon_inherent")]
+    noise = [given.get(part) for part in ("epsilon", "epsilon_bit", "epsilon_laplace", "epsilon_inherent")]
     return given.get("as_published", False), any(part is not None for part in noise)
 
 

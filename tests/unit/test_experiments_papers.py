@@ -176,7 +176,7 @@ def test_alone_it_lists(run):
         (("zaho2021", "figure5"), "did you mean 'zhao2021'?"),
         (("zhao2021", "figre5"), "did you mean 'figure5'?"),
         (("qqq", "figure5"), "there are private, zhao2021"),
-        (("zhao2019", "x"), "there are figure1."),
+        (("zhao2019", "x"), "there are figure1, figure2."),
     ],
 )
 def test_a_typo_gets_one_line(run, given, hint):

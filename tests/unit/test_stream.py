@@ -237,8 +237,13 @@ def test_purposes_keep_their_numbers():
         "SWEEP": 3,
         "COMPLETION_SPLIT": 5,
         "ROUND_START": 6,
+        "RECONSTRUCTION": 8,
+        "CORRELATION": 9,
         "INCLUSION": 16,
         "NOISE": 17,
+        "FLIPS": 19,
+        "FLIPS_FURTHER": 20,
+        "KEPT_WORDS": 21,
     }
     assert {name: Purpose[name].value for name in known} == known
 

@@ -24,6 +24,7 @@ from discreet.cli.foresee import (
     topics_asked,
     usual_method,
 )
+from discreet.cli.local import BatchOption, EpsilonBitOption, ReportWordsOption
 from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
 from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
@@ -62,12 +63,15 @@ if TYPE_CHECKING:
 
 PANELS = {
     "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
+    "Privacy": (
+        *("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
+        *("epsilon_bit", "report_words"),
+    ),
     "Reading": (
         *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
         *("codebook", "collection", "label"),
     ),
-    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
+    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "batch", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
 """How ``fit --help`` shows the parameters below."""
@@ -98,18 +102,21 @@ def fit(
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
     ] = None,
+    epsilon_bit: EpsilonBitOption = None,
+    report_words: ReportWordsOption = None,
+    batch: BatchOption = None,
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model; with --epsilon private (or private-cross, or with --public by plan), otherwise lda.",
+            help="The model; with --epsilon private (private-cross, with --public by plan), --epsilon-bit local, else lda.",
         ),
     ] = None,
     as_published: Annotated[
         bool,
         typer.Option(
-            "--as-published", help="cross-…, hybrid…, laplace…, spectral, subsampled: the paper's form; claimed."
+            "--as-published", help="cross-…, hybrid…, laplace…, …local, spectral, subsampled: the paper's form."
         ),
     ] = False,
     epsilon_inherent: Annotated[
@@ -195,6 +202,9 @@ def fit(
         "alpha-rest": alpha_rest,
         "beta-rest": beta_rest,
         "as-published": as_published or None,
+        "epsilon-bit": epsilon_bit,
+        "report-words": report_words,
+        "batch": batch,
         "epsilon-inherent": epsilon_inherent,
         "epsilon-laplace": epsilon_laplace,
         "adaptive": adaptive or None,
@@ -234,7 +244,8 @@ def fit(
         "phrases": phrases,
     }
     if public is not None:
-        given["public"] = open_public(public, file, dataset, n_topics=asked, quiet=quiet, **reading)
+        fixed = asked if name == "adapted" else None  # PrivateLDA takes as many topics as it is asked for
+        given["public"] = open_public(public, file, dataset, n_topics=fixed, quiet=quiet, **reading)
     asked = asked or row.n_topics
     with no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(

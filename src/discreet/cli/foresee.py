@@ -37,7 +37,7 @@ AUTO = "auto"
 def usual_method(given: Mapping[str, Any], topics: str | None, collection: str | None, *, quiet: bool) -> str:
     """The method if none is named. With public text the plan chooses between adapted and private, and says why."""
     if given["epsilon"] is None:
-        return "lda"
+        return "lda" if given.get("epsilon-bit") is None else "local"
     if collection is not None:
         return "private-cross"
     if given["public"] is None or given["checkpoint"] is not None or topics == AUTO:

@@ -26,6 +26,9 @@ PARAMETERS = {
     "alpha-rest": "alpha_rest",
     "beta-rest": "beta_rest",
     "as-published": "as_published",
+    "epsilon-bit": "epsilon_bit",
+    "report-words": "report_words",
+    "batch": "batch_size",
     "epsilon-inherent": "epsilon_inherent",
     "epsilon-laplace": "epsilon_laplace",
     "adaptive": "adaptive",
@@ -94,6 +97,7 @@ def check_method(name: str, given: Mapping[str, Any]) -> Chosen:
 NEEDED = {
     "public": ", public text or a model of it, such as --public dataset:arxiv",
     "epsilon": ", the privacy budget of the run, such as --epsilon 1",
+    "epsilon-bit": ", the epsilon of one word of a report, such as --epsilon-bit 2",
     "epsilon-inherent": ", the paper's bound on the draws of one sweep, such as --epsilon-inherent 10",
     "configuration": ", the paper's own, such as --configuration 1",
 }
@@ -126,6 +130,8 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
             f"{chosen.model.method} takes no epsilon (found {value:g}): it adds no noise and promises nothing. "
             f"{_private_way(chosen.model)}, or leave --epsilon out for an ordinary one."
         )
+    if option == "budget" and "epsilon-bit" in chosen.options:
+        return f"{chosen.called} takes no --budget: each client spends on its own report. Leave --budget out."
     if option == "budget" and chosen.private:
         return (
             f"{chosen.called} takes no --budget: its epsilon is only claimed, and no budget can account for it. "
@@ -139,7 +145,9 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
 def _hint(chosen: Chosen, option: str) -> str:
     """Which options or methods an option goes with."""
     model = chosen.model
-    if option == "epsilon":  # of private forms, only the hybrids as published have none
+    if option == "epsilon" and "epsilon-bit" in chosen.options:
+        return " Give --epsilon-bit, the epsilon of one word of a report; that of the whole report is printed with it."
+    if option == "epsilon":  # of the other private forms, only the hybrids as published have none
         return " Give the parts of a sweep: --epsilon-inherent, and --epsilon-laplace unless there is to be no noise."
     if model.sound is not None and option in model.sound.options and not chosen.private:
         return " It goes with --epsilon."
@@ -159,7 +167,7 @@ def _all_options(model: Model) -> set[str]:
 
 def _check_numbers(given: Mapping[str, Any]) -> None:
     """Check the numbers that decide how much privacy is spent, with messages for the command line."""
-    for option in ("epsilon", "epsilon-inherent", "epsilon-laplace"):
+    for option in ("epsilon", "epsilon-bit", "epsilon-inherent", "epsilon-laplace"):
         if option in given and not 0 < given[option] < math.inf:
             raise InputError(
                 f"--{option} must be a positive number; found {given[option]:g}. Smaller is stricter; try 1."
