@@ -174,14 +174,18 @@ def split(name: str, unit: str, n: int) -> tuple[Corpus, Corpus]:
 def generated(n: int, n_words: int, mean_length: int) -> tuple[Corpus, Corpus]:
     """Documents drawn from an LDA of 100 topics that was fitted to 30,000 abstracts, and 1,500 others.
 
-    Each takes the proportions of an abstract: proportions from a Dirichlet would make all topics equally frequent,
-    which those of no text are.
+    Each takes the proportions of an abstract, without the part that the prior adds. Proportions from a Dirichlet would
+    make all topics equally frequent, and those with the prior would be so mixed that LDA gains a third of what it gains
+    on abstracts (0.13 nats with 20 topics, not 0.42).
     """
     train, _ = split("arxiv", "document", 30_000)
     public = Vocabulary(whole("arxiv").most_frequent(n_words).vocabulary, "public")
     known = train.restrict(public)
     fitted = LDA(100, alpha=0.1, n_sweeps=60, n_threads=1, random_state=1).fit(known)
-    proportions = np.cumsum(fitted.transform(known[:10_000]), axis=1)
+    some = known[:10_000]
+    counts = fitted.transform(some) * (np.diff(some.offsets)[:, None] + 100 * 0.1) - 0.1
+    counts = np.maximum(counts, 1e-9)
+    proportions = np.cumsum(counts / counts.sum(axis=1, keepdims=True), axis=1)
     generator = np.random.default_rng(2)
     lengths = np.maximum(generator.poisson(mean_length, n + 1_500), 1)
     offsets = np.concatenate([[0], np.cumsum(lengths)])

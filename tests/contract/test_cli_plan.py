@@ -184,3 +184,16 @@ def test_the_share_for_words_can_be_given(run: Run, texts: Path):
     done = run(*arguments, "--words-share", 0.5, "--json", "-q")
     assert done.code == 0, done.err
     assert json.loads(done.out)["n_words"] == len(FEW)
+
+
+def test_public_text_chooses_the_method(run: Run, texts: Path):
+    public = texts.parent / "public.txt"
+    public.write_text("\n".join(" ".join(FEW[i % 5 : i % 5 + 4]) for i in range(60)), "utf-8")
+    arguments = ("fit", texts, "--epsilon", 1, "--units", 200, "--public", public, "-o", texts.parent / "model")
+    done = run(*arguments, "--seed", 1, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["method"] == "adapted"
+    assert "method: adapted; adapted public topics are expected to keep more" in done.err
+    many = [2_000_000 if one == 200 else one for one in arguments]
+    done = run(*many, "--delta", 1e-9, "--seed", 1, "--json", "--overwrite")
+    assert "method: private; private topics are expected to keep more" in done.err

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import InputError, PrivateLDA, PrivateVectorizer
-from discreet.planning import advice, law, noise, words
+from discreet.corpus import lda_corpus
+from discreet.planning import advice, choices, law, methods, noise, words
 from discreet.planning.law import Facts
 from discreet.planning.measured import table
 from discreet.planning.plan import best_share, best_topics, epsilon_needed, known, outcome, units_needed
@@ -271,3 +272,64 @@ def test_a_verdict_says_what_would_help():
     assert f"about {made.units_needed:,} documents" in made.summary()
     large = discreet.plan(documents=117_000, words_per_document=160, words=2000)
     assert large.summary().startswith("Expect useful topics")
+
+
+# --- which method ----------------------------------------------------------------------------------------------------
+
+
+def test_adapted_topics_are_foreseen_as_they_were_measured():
+    """Perplexities of the two pairs (``planning/methods.py``), as gains over word frequencies. With a curve of power 1
+    the largest error is 0.05 more."""
+    measured = {
+        "near": (1251, {(300, 1.0): 1056, (1000, 0.25): 1049, (1000, 1.0): 944, (3000, 1.0): 901, (10_000, 1.0): 873}),
+        "far": (1105, {(300, 1.0): 1234, (1000, 0.25): 1243, (1000, 1.0): 1049, (3000, 1.0): 908, (10_000, 1.0): 846}),
+    }
+    for public, (frequencies, cells) in measured.items():
+        for (n_units, epsilon), perplexity in cells.items():
+            facts = Facts(n_units=n_units, n_words=2000, n_topics=20, epsilon=epsilon)
+            said = methods.ADAPTED[public].at(facts)
+            assert said == pytest.approx(math.log(frequencies / perplexity), abs=0.04), (public, n_units, epsilon)
+
+
+@pytest.mark.parametrize("public", ["near", "far"])
+def test_adapted_for_few_units_and_private_for_many(public):
+    facts = Facts(n_units=3000, n_words=2000, n_topics=20, epsilon=1.0)
+    assert methods.choose(facts, public).method == "adapted"
+    chosen = methods.choose(replace(facts, n_units=200_000), public)
+    assert chosen.method == "private"
+    assert "private topics are expected to keep more" in chosen.reason
+    assert methods.choose(None, public).method == "adapted"
+    kept = [methods.ways(replace(facts, n_units=n), public)[0].gain for n in (1000, 10_000, 100_000)]
+    assert kept == sorted(kept)
+
+
+def test_a_plan_with_public_text_names_each_way():
+    made = discreet.plan(**FACTS, words=2000, public="near")
+    assert {way["method"] for way in made.to_json()["ways"]} == {"private", "adapted", "public"}
+    assert "AdaptedLDA" in str(made)
+    assert discreet.plan(**FACTS, words=2000).ways == ()
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def test_topics_that_the_plan_chooses():
+    corpus = lda_corpus(2000, 60, 4, mean_length=40, seed=4).corpus
+    with pytest.raises(InputError, match="Give n_units"):
+        PrivateLDA("auto", n_rounds=5).fit(corpus)
+    with pytest.raises(InputError, match="Give n_topics"):
+        PrivateLDA("auto", n_units=2000, word_prior={0: {"w1": 1.0}}).fit(corpus)
+    with pytest.raises(InputError, match="n_topics"):
+        PrivateLDA("many").fit(corpus)
+    model = PrivateLDA("auto", epsilon=50.0, n_units=2000, n_rounds=5, n_threads=1, random_state=1).fit(corpus)
+    assert model.n_topics == "auto"
+    assert len(model.components_) == choices.topics(n_units=2000, epsilon=50.0, delta=1e-6, n_words=60) >= 5
+    assert model.release().parameters["n_topics"] == len(model.components_)
+    small = PrivateLDA("auto", epsilon=0.01, n_units=2000, n_rounds=5, n_threads=1, random_state=1).fit(corpus)
+    assert len(small.components_) == 1  # the word frequencies
+
+
+def test_the_share_is_decided_by_public_facts_alone():
+    known = {"epsilon": 4.0, "delta": 1e-6}
+    assert choices.words_share(n_units=None, **known) == noise.WORDS_SHARE
+    assert choices.words_share(n_units=3400, **known) == best_share(choices.usual(n_units=3400, **known))

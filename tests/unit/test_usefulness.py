@@ -88,7 +88,7 @@ def test_the_way_out_is_computed():
     told = foreseen(2000, 20, Setting(1.0, n_units=3000))
     assert "the noise at epsilon=1 hides the topics of 2,000 words. Use at most 120 words, or more documents: " in told
     assert told.endswith("about 28,000.")
-    assert foreseen(2000, 20, Setting(1.0, n_units=9000)).endswith("Use at most 500 words, or epsilon=3.6.")
+    assert foreseen(2000, 20, Setting(1.0, n_units=9000)).endswith("Use at most 500 words, or epsilon=3.5.")
     assert foreseen(2000, 20, Setting(1.0, n_units=30_000)) == ""
     assert foreseen(2000, 20, Setting(1.0)) == ""  # the number of units is not known yet
     assert foreseen(150, 50, Setting(1.0, selected=True)).endswith("Ask for 30 topics or fewer.")

@@ -23,6 +23,9 @@ perplexity of each tenth document, held out; unigram in brackets; words selected
 only; at 2: 152 (206), 324 words; at 8: 380 (582), 1,199 words, where 20 topics reached 361 and plain LDA
 306. Perplexities over different words cannot be compared."""
 
+SHARE = 0.05
+"""Of the budget, for words: what ``fit_text`` takes where the number of units is not said to be public."""
+
 
 def demo(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer topics and rounds.")] = False,
@@ -49,6 +52,7 @@ def demo(
         "because the corpus is small: noise that hides one document among ten thousand hides much of the rest. With a "
         "hundred thousand documents ε = 1 is enough."
     )
+    typer.echo(f"`discreet plan` would have said: {in_options(_planned(train, n_topics))}")
     start = time.perf_counter()
     model = PrivateLDA(n_topics, epsilon=EPSILON, n_rounds=rounds, n_threads=threads, progress=True)
     with warnings.catch_warnings():
@@ -65,6 +69,16 @@ def demo(
     typer.echo(f"guarantee: {release.guarantee.summary()}")
     typer.echo(str(release.guarantee))
     typer.echo("next: discreet fit FILE --epsilon 1 -o MODEL  (discreet fit --help)")
+
+
+def _planned(train: Corpus, n_topics: int) -> str:
+    """What the plan says of this corpus, told its number of documents and their usual length."""
+    from discreet.planning import plan
+    from discreet.planning.plan import LEFT
+
+    length = train.n_tokens / train.n_documents / LEFT  # running words: those of docstrings are not counted
+    made = plan(documents=train.n_documents, words_per_document=length, epsilon=EPSILON, topics=n_topics, share=SHARE)
+    return made.summary()
 
 
 def _compared(perplexity: float, train: Corpus, rest: Corpus) -> str:

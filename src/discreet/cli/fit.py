@@ -22,6 +22,7 @@ from discreet.cli.foresee import (
     foresee,
     plan_of,
     topics_asked,
+    usual_method,
 )
 from discreet.cli.local import BatchOption, EpsilonBitOption, ReportWordsOption
 from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
@@ -109,7 +110,7 @@ def fit(
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model: private (or private-cross) with --epsilon, local with --epsilon-bit, otherwise lda.",
+            help="The model; with --epsilon private (private-cross, with --public by plan), --epsilon-bit local, else lda.",
         ),
     ] = None,
     as_published: Annotated[
@@ -188,8 +189,6 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
-    usual = "lda" if epsilon_bit is None else "local"
-    name = method or (usual if epsilon is None else "private" if collection is None else "private-cross")
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -211,6 +210,7 @@ def fit(
         "adaptive": adaptive or None,
         "configuration": configuration,
     }
+    name = method or usual_method(given, topics, collection, quiet=quiet)
     row = check_method(name, given)
     asked = topics_asked(topics, name, given)
     from discreet.release.folder import check_target

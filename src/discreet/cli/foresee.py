@@ -34,6 +34,30 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, whatev
 AUTO = "auto"
 
 
+def usual_method(given: Mapping[str, Any], topics: str | None, collection: str | None, *, quiet: bool) -> str:
+    """The method if none is named. With public text the plan chooses between adapted and private, and says why."""
+    if given["epsilon"] is None:
+        return "lda" if given.get("epsilon-bit") is None else "local"
+    if collection is not None:
+        return "private-cross"
+    if given["public"] is None or given["checkpoint"] is not None or topics == AUTO:
+        return "private"
+    from discreet.planning.law import Facts
+    from discreet.planning.methods import choose
+
+    facts = None
+    if given["units"] is not None and given["epsilon"] > 0:
+        n_topics = int(topics) if topics is not None and topics.isdecimal() else 20
+        delta = given["delta"] if given["delta"] is not None and 0 < given["delta"] < 1 else 1e-6
+        facts = Facts(
+            n_units=given["units"], n_words=2000, n_topics=max(n_topics, 2), epsilon=given["epsilon"], delta=delta
+        )
+    chosen = choose(facts)
+    if not quiet:
+        show.note(f"method: {chosen.method}; {in_options(chosen.reason)}")
+    return chosen.method
+
+
 def topics_asked(text: str | None, method: str, given: Mapping[str, Any]) -> int | str | None:
     """The number of topics, or ``auto``, checked before anything is read."""
     if text is None:

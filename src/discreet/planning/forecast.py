@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from discreet.planning.law import Range
+from discreet.planning.methods import Way, ways
 from discreet.planning.plan import (
     EPSILONS,
     Known,
@@ -15,6 +16,7 @@ from discreet.planning.plan import (
     best_topics,
     epsilon_needed,
     known,
+    law_facts,
     outcome,
     units_for_a_word,
     units_needed,
@@ -48,6 +50,8 @@ class Plan:
     """About the smallest ε for useful topics; None above 8."""
     units_needed: int | None
     """About the smallest number of units for useful topics."""
+    ways: tuple[Way, ...] = ()
+    """What each method is expected to keep, the best first, where there is public text."""
 
     @property
     def verdict(self) -> str:
@@ -70,16 +74,19 @@ class Plan:
 
     def advice(self) -> str:
         """What would make useful topics, of which one thing is enough."""
-        ways, facts = [], self.known
+        helps: list[str] = []
+        facts = self.known
         if self.epsilon_needed is not None and self.epsilon_needed > facts.epsilon:
-            ways.append(f"epsilon={self.epsilon_needed:g}")
+            helps.append(f"epsilon={self.epsilon_needed:g}")
         if self.units_needed is not None and self.units_needed > facts.n_units:
-            ways.append(f"about {self.units_needed:,} {facts.unit}")
+            helps.append(f"about {self.units_needed:,} {facts.unit}")
         if self.expected.n_topics > self.best_topics > 1:
             fewer = replace(facts, n_topics=self.best_topics)
             if outcome(fewer).verdict == "useful":
-                ways.append(f"{self.best_topics} topics")
-        return f"For useful topics: {', or '.join(ways)}." if ways else ""
+                helps.append(f"{self.best_topics} topics")
+        if facts.public is None and self.verdict == "nothing":
+            helps.append("public text (AdaptedLDA)")
+        return f"For useful topics: {', or '.join(helps)}." if helps else ""
 
     def short(self) -> str:
         """For a command that is about to spend: one line."""
@@ -154,7 +161,11 @@ class Plan:
             "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in table
         ]
-        return "\n".join([*lines, "", self.summary()])
+        lines += ["", self.summary()]
+        if self.ways:
+            kept = ", ".join(f"{way.name} {way.kept:.0%}" for way in self.ways)
+            lines.append(f"With {self.known.public} public text (measured on two pairs of corpora), expect: {kept}.")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Small, without styles, every text escaped, as the other forms for notebooks."""
@@ -182,6 +193,7 @@ class Plan:
             "best_topics": self.best_topics,
             "epsilon_needed": self.epsilon_needed,
             "units_needed": self.units_needed,
+            "ways": [{"method": way.method, "name": way.name, "kept": round(way.kept, 4)} for way in self.ways],
             "reads": "nothing",
         }
 
@@ -281,4 +293,5 @@ def made(facts: Known) -> Plan:
         best_topics=best_topics(facts),
         epsilon_needed=epsilon_needed(facts) if facts.n_topics > 1 else None,
         units_needed=units_needed(facts) if facts.n_topics > 1 else None,
+        ways=() if facts.public is None else ways(law_facts(facts), facts.public),
     )

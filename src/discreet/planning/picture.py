@@ -76,7 +76,7 @@ def draw(known: Known, points: Sequence[Point] = (), *, title: str = "") -> str:
     if points:
         note += " Marks: measured."
     parts.append(text(LEFT, height - 10, note, size=11))
-    return figure(LEFT + WIDTH + 24, height, parts)
+    return figure(LEFT + WIDTH + 44, height, parts)
 
 
 def _kept(known: Known, n_units: float, epsilon: float) -> Range:

@@ -160,6 +160,12 @@ def _words(known: Known, text: Text, share: float) -> tuple[float, float]:
     return float(found.n_words), found.covered
 
 
+def law_facts(known: Known) -> Facts:
+    """What the law reads, for the usual text."""
+    found = outcome(known)
+    return _facts(known, found.n_words.expected, found.covered.expected, found.share)
+
+
 def _enough(n_words: float, known: Known) -> bool:
     """Whether there are words enough for two topics."""
     return n_words >= 2 * WORDS_PER_TOPIC or known.n_topics == 1
