@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -236,6 +237,17 @@ def test_words_that_were_found_already():
         fit_text(PrivateLDA(n_topics=2, epsilon=1), corpus, phrases=2)
     with pytest.raises(InputError, match="have been found already"):
         PrivateVectorizer(1.0, phrases=2).fit(corpus)
+
+
+@pytest.mark.parametrize(
+    "bad", ["- " * 100_000, "\n" * 200_000, "rain" + " " * 200_000, "-" * 200_000, "rain wind " * 50_000]
+)
+def test_no_text_takes_forever(bad):
+    """Linear time: below a second. Quadratic time would be hours."""
+    start = time.process_time()
+    Tokenizer(phrases=5)(f"rain {bad} wind")
+    Tokenizer(phrases=["rain wind"])(f"rain {bad} wind")
+    assert time.process_time() - start < 20
 
 
 def test_what_a_model_keeps():

@@ -450,7 +450,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "head deep": (lambda p: (p / "release.json").write_text("[" * 200_000), "not valid JSON"),
     "head list": (lambda p: (p / "release.json").write_text("[]"), "written by something else"),
     "foreign": (lambda p: edit_head(p, format="pickle"), "written by something else"),
-    "newer": (lambda p: edit_head(p, format_version=4), "format version 4, .* Upgrade discreet"),
+    "newer": (lambda p: edit_head(p, format_version=5), "format version 5, .* Upgrade discreet"),
     "version": (lambda p: edit_head(p, format_version="1"), "no format version"),
     "no method": (lambda p: edit_head(p, method=...), "has no 'method'"),
     "no sums": (lambda p: edit_head(p, sha256={}), "does not list the checksums"),

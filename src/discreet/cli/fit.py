@@ -244,7 +244,8 @@ def fit(
         "phrases": phrases,
     }
     if public is not None:
-        given["public"] = open_public(public, file, dataset, n_topics=asked, quiet=quiet, **reading)
+        fixed = asked if name == "adapted" else None  # PrivateLDA takes as many topics as it is asked for
+        given["public"] = open_public(public, file, dataset, n_topics=fixed, quiet=quiet, **reading)
     asked = asked or row.n_topics
     with no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(

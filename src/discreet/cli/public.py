@@ -18,21 +18,25 @@ PublicOption = Annotated[
     str | None,
     typer.Option(
         "--public",
-        metavar="FILE|MODEL|dataset:NAME",
-        help="Public text, or a model folder of it, to learn from at no cost. It must not be the private text.",
+        metavar="FILE|MODEL|dataset:NAME|english",
+        help="Public text, or a model folder of it, to learn from at no cost. It must not be the private text. "
+        "english: the model of English that comes with the package.",
     ),
 ]
 
 
 def open_public(
     public: str, file: str | None, dataset: str | None, *, n_topics: int | str | None = None, **how: Any
-) -> Corpus | Release:
+) -> Corpus | Release | str:
     """The text or the model that ``--public`` names. Text is read like FILE (``how``), but in columns of its own.
 
     ``n_topics`` was asked for: a model has its own number of topics.
     """
+    from discreet.models.knowledge import ENGLISH
     from discreet.release.folder import is_release
 
+    if public == ENGLISH:
+        return public
     if public == "-":
         raise InputError("--public cannot be standard input. Name a file, a model folder or dataset:NAME.")
     if public in (file, f"dataset:{dataset}"):

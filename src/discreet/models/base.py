@@ -20,6 +20,7 @@ from discreet.engines.threads.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
+from discreet.release.folder import WORD_USE
 from discreet.release.release import Release
 from discreet.release.usefulness import Usefulness
 from discreet.training.own_ledger import GuaranteeOfFit
@@ -50,6 +51,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     history_: dict[str, list[float]]
     topic_shares_: FloatArray
     standard_errors_: FloatArray
+    share_errors_: FloatArray
+    word_frequencies_: FloatArray
+    frequency_errors_: FloatArray
+    public_frequencies_: FloatArray
     usefulness_: Usefulness | None
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
@@ -221,7 +226,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         spent = getattr(self, "_spent", None)
         if spent is None:
             return {"topic_shares": getattr(self, "topic_shares_", None)}
-        released = {name: getattr(self, f"{name}_", None) for name in ("topic_shares", "standard_errors", "usefulness")}
+        names = ("topic_shares", "standard_errors", "share_errors", *WORD_USE, "usefulness")
+        released = {name: getattr(self, f"{name}_", None) for name in names}
         return {"ledger": [entry.to_json() for entry in spent], "history": self.history_, **released}
 
     def _planned_parameters(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, BoolArray, FloatArray
@@ -91,12 +92,25 @@ class PublicKnowledge:
         )
 
 
-Public = Annotated[Any, Corpus, Release, TopicModel, PublicKnowledge, None]
+ENGLISH = "english"
+"""The name of the model of English that comes with the package (``english.py``)."""
+
+Public = Annotated[Any, Corpus, Release, TopicModel, PublicKnowledge, StrOptions({ENGLISH}), None]
 """The type of a parameter ``public``."""
+
+
+def _named(public: Any) -> Any:
+    """What a name stands for; everything else as it is."""
+    if not isinstance(public, str) or public != ENGLISH:
+        return public
+    from discreet.models.english import english  # which needs this module
+
+    return english()
 
 
 def check_public(public: Any) -> None:
     """Refuse what cannot be used, before anything is read or charged."""
+    public = _named(public)
     if not isinstance(public, Corpus | Release | TopicModel | PublicKnowledge):
         raise InputError(
             f"public must be a Corpus of public text, or a Release or a fitted model of it; found "
@@ -115,6 +129,7 @@ def check_public(public: Any) -> None:
 
 def most_frequent_words(public: Any, n_words: int) -> Vocabulary:
     """The ``n_words`` most frequent words of public text, or of the topics of a model, in alphabetical order."""
+    public = _named(public)
     words: Sequence[str]
     counts: AnyArray
     if isinstance(public, Corpus):
@@ -128,6 +143,7 @@ def most_frequent_words(public: Any, n_words: int) -> Vocabulary:
 
 def n_public_topics(public: Any, n_topics: int) -> int:
     """How many topics `public_knowledge` will have: known before anything is trained."""
+    public = _named(public)
     if isinstance(public, PublicKnowledge | Release):
         return public.n_topics
     return len(public.components_) if isinstance(public, TopicModel) else n_topics
@@ -147,6 +163,7 @@ def public_knowledge(
     topics of a `Release` or of a fitted model are taken as they are, and so is a `PublicKnowledge`.
     """
     check_public(public)
+    public = _named(public)
     if isinstance(public, PublicKnowledge):
         return public.over(vocabulary)
     if isinstance(public, Corpus):

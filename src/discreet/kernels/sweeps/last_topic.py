@@ -24,7 +24,7 @@ from discreet.kernels.compile import inlined_part, part
 from discreet.kernels.sweeps.slots import N_LAST, N_OTHER
 
 TABLE = 1 << 12
-"""For smaller m, (Λ + m) / (a + m) is looked up: a division for every token takes a twentieth of a sweep."""
+"""For smaller m, (Λ + m) / (a + m) is looked up: dividing for every token takes about 4% of a sweep."""
 
 
 class LastTopic(NamedTuple):

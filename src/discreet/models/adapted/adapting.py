@@ -21,7 +21,7 @@ from discreet.training.private_fit import units_in_words, warn_of_delta
 if TYPE_CHECKING:
     from discreet.models.adapted.model import AdaptedLDA
 
-CLIP = 0.5
+CLIP = 0.4
 """The clip as a share of the median norm of the units' word counts."""
 
 STRETCH = 4.0
@@ -59,11 +59,8 @@ class Adapting:
         event = self.sizes_event
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
         noisy = self.releases.release(self.engine.size_histogram(SIZES) * step, event) / step
-        kept = np.where(noisy > 3 * event.scale / step, noisy, 0.0)  # bins that stand above the noise
-        if not kept.sum() > 0:
-            kept = np.maximum(noisy, 1.0)
         self.n_units = float(self.model.n_units or max(noisy.sum(), 1.0))
-        middle = int(np.searchsorted(np.cumsum(kept), kept.sum() / 2))
+        middle = estimate.middle_bin(noisy, event.scale / step)
         self.clip = float(self.model.clip or CLIP * 2.0 ** ((middle + 0.5) / 4))
         units = units_in_words(self.n_units, public=self.model.n_units is not None)
         warn_of_delta(self.model.delta, self.n_units, units)

@@ -36,6 +36,9 @@ TURNS, SHARE_STEPS = 3, 5
 
 SCALING_STEPS = 100
 
+WINDOW = 8
+"""Bins of a histogram of sizes: norms within a factor of four."""
+
 
 class WordUse(NamedTuple):
     """What the noisy word frequencies say."""
@@ -46,6 +49,20 @@ class WordUse(NamedTuple):
     """The deviation of the noise in each, before shrinking."""
     shares: FloatArray
     """Of the public topics: half from the private words, half from the public text. They sum to 1."""
+
+
+def middle_bin(noisy: FloatArray, deviation: float) -> int:
+    """The bin of the median unit in a noisy histogram of sizes.
+
+    Of the bins that stand out from the noise, if they hold most units; otherwise of the `WINDOW` bins in a row that
+    hold most, since a few hundred units do not stand out in any single bin.
+    """
+    kept = np.where(noisy > 3 * deviation, noisy, 0.0)
+    if kept.sum() < noisy.sum() / 2 or not kept.any():
+        first = int(np.convolve(noisy, np.ones(WINDOW), "valid").argmax())
+        kept = np.zeros_like(noisy)
+        kept[first : first + WINDOW] = np.maximum(noisy[first : first + WINDOW], 0.0)
+    return int(np.searchsorted(np.cumsum(kept), kept.sum() / 2))
 
 
 def word_use(

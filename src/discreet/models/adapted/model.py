@@ -57,7 +57,7 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
     n_units : int, optional
         The number of units, if it is public. By default it is estimated from the histogram, which is charged.
     clip : float, optional
-        The largest norm of a unit's word counts, of each of which the square root is taken. By default half of the
+        The largest norm of a unit's word counts, of each of which the square root is taken. By default 0.4 of the
         median of the norms of word counts (histogram).
     word_power : float
         A word of public frequency u gets the weight u^word_power in that norm.
@@ -101,13 +101,13 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         self._check_parameters()
         self._check_together()
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
-        refuse_same_text(self.public, corpus)
+        refuse_same_text(self.public, corpus)  # [same-text]
         n_topics = n_public_topics(self.public, self.n_topics)
         alpha = None if self.alpha is None else broadcast_alpha(self.alpha, n_topics)
         fit = PrivateFit(self, corpus, groups=groups)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         fit.ledger.would_take(plan.entries)  # before minutes of training on public text
-        known = public_knowledge(
+        known = public_knowledge(  # [knowledge] reads public data and the list of words
             self.public, corpus.vocabulary, n_topics=n_topics, n_threads=self.n_threads, progress=self.progress
         )
         engine = open_proportions(corpus, fit.groups, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads)

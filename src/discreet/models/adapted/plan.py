@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 from discreet._errors import InputError
-from discreet.models.private.plan import ONLY_NOISE, SCALE, SIZE_SHARE, SIZES, STEPS
+from discreet.models.private.plan import ONLY_NOISE, SCALE, SIZES, STEPS
 from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
 
-PREVALENCE_SHARE = 0.05
-"""The share of the budget (as precision) for the prevalence of topics."""
+SIZE_SHARE, PREVALENCE_SHARE = 0.01, 0.05
+"""Shares of the budget (as precision) for the histogram of unit sizes and for the prevalence of topics."""
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,9 @@ class PrivateLDA(SampledUnits, TopicModel):
         return self
 
     def _planned_parameters(self) -> dict[str, Any]:
-        return {**super()._planned_parameters(), "n_topics": len(self.components_)}
+        found = super()._planned_parameters()
+        fitted = self.n_topics == AUTO and hasattr(self, "components_")
+        return {**found, "n_topics": len(self.components_)} if fitted else found
 
     def _train(
         self,
