@@ -35,7 +35,7 @@ CLOSE, MUCH_LARGER = 1.05, 1.05
 def _size(quick: bool) -> Setting:
     if quick:
         return {"n_documents": 150, "n_words": 100, "n_topics": 5, "sweeps": 3, "prior": 30, "batch": 60}
-    return {"n_documents": None, "n_words": 1000, "n_topics": 50, "sweeps": 100, "batch": BATCH}
+    return {"n_documents": None, "n_words": 1000, "n_topics": 50, "sweeps": 50, "batch": BATCH}
 
 
 def _datasets(quick: bool) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def _cell_last(setting: Setting, seed: int) -> Iterator[Point]:
         from discreet.models.hybrid.model import HybridLDA
 
         split = once(setting)
-        options: dict[str, Any] = {"alpha": ALPHA, "beta": BETA, "n_sweeps": 3 * setting["sweeps"]}
+        options: dict[str, Any] = {"alpha": ALPHA, "beta": BETA, "n_sweeps": 6 * setting["sweeps"]}
         model = HybridLDA(
             setting["n_topics"], epsilon_inherent=NO_CLIP, as_published=True, random_state=seed, **options
         )
@@ -211,7 +211,7 @@ def _falls_10(results: Results) -> Iterator[Check]:
 
 NOTES = (
     "K = 50, α = 1, β = 0.01, λ = 0.5, ω = 0.4, batches of 160, prior data of 500, 200 and 1,000 documents, 1,000 most "
-    "frequent words, as the paper says. It does not say how many sweeps a batch has (100 here), the ε of the curves, "
+    "frequent words, as the paper says. It does not say how many sweeps a batch has (50 here), the ε of the curves, "
     "or the repetitions (3).",
     "Each document is a set of words. Prior data are drawn from the training documents, as in the paper: they are not "
     "protected. A last batch that would be shorter is left out. O-LDA has the prior data as its first batch.",
