@@ -65,7 +65,7 @@ def fit(
     topics, and words are counted, as would usually be the case with so few."""
     run = Run()
     with (
-        patch.object(private_rounds, "HOPELESS", 2.5 if hopeless else np.inf),
+        patch.object(private_rounds.PrivateRounds, "hopeless", hopeless),
         recorded(run, answers),
         patch.object(private, "PrivateRounds", training),
         watched(run, ThreadUnits, "residuals"),

@@ -18,8 +18,10 @@ from discreet.models.private.belief import Belief
 from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.public import NOTHING_KNOWN, Known
 from discreet.models.private.shrink import Average
+from discreet.planning import advice
+from discreet.planning.law import Facts
+from discreet.planning.plan import NORM
 from discreet.privacy.events import DiscreteGaussianRelease
-from discreet.planning import law
 from discreet.release.usefulness import Setting, judge
 from discreet.training.loop import Measures
 from discreet.training.payment import Payment
@@ -74,6 +76,7 @@ class PrivateRounds:
         "size",
         "final_weight",
         "n_tokens",
+        "tokens",
         "flat",
         "candidate",
     )
@@ -158,7 +161,8 @@ class PrivateRounds:
             kept = np.maximum(noisy, 1.0)
         self.n_units = float(self.model.n_units or max(noisy.sum(), 1.0))
         middle = int(np.searchsorted(np.cumsum(kept), kept.sum() / 2))
-        self.clip = float(self.model.clip or CLIP * 2.0 ** ((middle + 0.5) / 4))
+        norm = 2.0 ** ((middle + 0.5) / 4)
+        self.clip, self.tokens = float(self.model.clip or CLIP * norm), norm**2 / NORM
 
     def _learn_frequencies(self) -> None:
         """Release the share of each word in all units, each clipped like any contribution."""
@@ -222,19 +226,19 @@ class PrivateRounds:
 
     @property
     def hopeless(self) -> bool:
-        """Whether topics would be only noise, by the number of units, which is public or released: then the rounds
+        """Whether topics would be only noise, by the law of the plan, from public and released numbers: then the rounds
         count words, and the budget goes to their frequencies. Public knowledge of words may help: it is tried."""
         if not self.judges or self.model.n_topics == 1 or self.known.condition:
             return False
-        facts = law.Facts(
+        facts = Facts(
             n_units=self.n_units,
             n_words=self.engine.n_words,
             n_topics=self.model.n_topics,
             epsilon=float(self.model.epsilon),
             delta=float(self.model.delta),
-            tokens=self.n_tokens / self.n_units,
+            tokens=self.tokens,
         )
-        return law.kept(facts).expected <= 0
+        return advice.hopeless(facts)
 
     def _judged(self, best: Average) -> FloatArray:
         """The topics as they would be released after this round; the same ones in all rounds that judge them."""
