@@ -110,7 +110,7 @@ def fit(
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model. Default: private with --epsilon (with --public by the plan), local with --epsilon-bit, or lda.",
+            help="The model; default: private with --epsilon (--public: by the plan), local with --epsilon-bit, or lda.",
         ),
     ] = None,
     as_published: Annotated[

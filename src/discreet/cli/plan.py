@@ -84,8 +84,6 @@ def plan(
         show.as_json(found.to_json())
         return
     typer.echo(str(found))
-    if like is not None:
-        typer.echo(f"(The lengths and word frequencies are those of {like}, which is taken as public.)")
     if output is not None:
         typer.echo(f"wrote {output}")
 

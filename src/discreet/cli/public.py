@@ -39,7 +39,7 @@ def open_public(
         return public
     if public == "-":
         raise InputError("--public cannot be standard input. Name a file, a model folder or dataset:NAME.")
-    if public in (file, f"dataset:{dataset}"):
+    if public in (file, f"dataset:{dataset}") or _same_file(public, file):
         raise InputError(
             f"--public names the private documents themselves ({public}). Name other text, which is public."
         )
@@ -53,3 +53,11 @@ def open_public(
             f"--topics {n_topics} was given, but the model {public} has {release.n_topics} topics. Leave --topics out."
         )
     return release
+
+
+def _same_file(one: str, other: str | None) -> bool:
+    """Whether both names lead to one file, through links or other spellings."""
+    try:
+        return other is not None and Path(one).samefile(other)
+    except OSError:  # one of them is no file
+        return False

@@ -21,7 +21,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.vocabulary import Vocabulary
 from discreet.models.base import TopicModel
 from discreet.models.lda import LDA
-from discreet.privacy.guarantee import Basis, Guarantee
+from discreet.privacy.guarantee import Basis, Guarantee, rounded_up
 from discreet.release.release import Release
 
 PUBLIC_TOPICS = 200
@@ -36,12 +36,16 @@ SEED = 0
 """Public topics need no secret, and the same text should give the same topics in every fit."""
 
 TEXT = "the text given as public= is public"
-MODEL = "the model given as public= is public"
-OTHERS = "{}, and was trained on other documents (its own guarantee: ε = {:g}, δ = {:g} for one {})"
+MODEL = "the model given as public= is public, and so are the documents that it was trained on"
+OTHERS = (
+    "the model given as public= was trained on other documents (its own guarantee: ε = {}, δ = {:g} for one {}, under "
+    "its own conditions)"
+)
 """Conditions of a guarantee."""
 
-FEWEST, LONG = 0.5, 10
-"""Public text is refused if it holds this share of the private documents that have at least so many words."""
+FEWEST, LONG, SHORT = 0.5, 10, 3
+"""Public text is refused if it holds this share of the private documents that have at least so many words: `LONG`, or
+`SHORT` where most documents are shorter than `LONG`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +210,7 @@ def _of_release(release: Release) -> PublicKnowledge:
     shares = shares / shares.sum() if shares.sum() > 0 else np.full(release.n_topics, 1 / release.n_topics)
     condition, its = MODEL, release.guarantee
     if its.basis is Basis.PROVEN:
-        condition = OTHERS.format(MODEL, its.epsilon, its.delta, its.unit)
+        condition = OTHERS.format(rounded_up(its.epsilon), its.delta, its.unit)
     words = Vocabulary(release.vocabulary, "public")
     return PublicKnowledge(words, release.topics, shares, shares @ release.topics, condition)
 
@@ -242,8 +246,10 @@ def refuse_same_text(public: Any, documents: Corpus) -> None:
     same = corpus is documents or np.shares_memory(corpus.words, documents.words)
     if not same:
         common = Vocabulary(tuple(word for word in documents.vocabulary if word in corpus.vocabulary) or ("",))
-        seen = set(_digests(corpus.restrict(common)))
-        mine = _digests(documents.restrict(common))
+        own, others = documents.restrict(common), corpus.restrict(common)
+        # short documents are alike by chance, so they count only where most are short
+        shortest = LONG if 2 * int((own.lengths >= LONG).sum()) >= own.n_documents else SHORT
+        mine, seen = _digests(own, shortest), set(_digests(others, shortest))
         same = bool(mine) and sum(one in seen for one in mine) >= FEWEST * len(mine)
     if same:
         raise WouldLeak(
@@ -252,12 +258,12 @@ def refuse_same_text(public: Any, documents: Corpus) -> None:
         )
 
 
-def _digests(corpus: Corpus) -> list[bytes]:
-    """Of the documents with at least `LONG` words, whatever their order: a matrix of counts has none."""
+def _digests(corpus: Corpus, shortest: int) -> list[bytes]:
+    """Of the documents with at least so many words, whatever their order: a matrix of counts has none."""
     ends = corpus.offsets.tolist()
     words: AnyArray = corpus.words
     return [
         hashlib.blake2b(np.sort(words[a:b]).tobytes(), digest_size=16).digest()
         for a, b in pairwise(ends)
-        if b - a >= LONG
+        if b - a >= shortest
     ]

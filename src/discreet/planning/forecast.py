@@ -24,6 +24,7 @@ from discreet.planning.plan import (
 from discreet.planning.words import TEXTS, Text
 
 READS_NOTHING = "No private document was read: this is made of these numbers and of measurements on other texts."
+READS_PUBLIC = "No private document was read: this is made of these numbers, and of {}, which is taken as public."
 
 VERSION = 1
 """Of the JSON form."""
@@ -150,11 +151,19 @@ class Plan:
             ),
         ]
 
+    @property
+    def _like(self) -> str | None:
+        """The name of public text of the same kind, where that was read."""
+        return None if self.known.texts == TEXTS else self.known.texts[0].name
+
+    def _reads(self) -> str:
+        return READS_NOTHING if self._like is None else READS_PUBLIC.format(self._like)
+
     def __str__(self) -> str:
         rows, table = self.rows(), self.table()
         wide = max(len(name) for name, _ in rows)
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-        lines = [self._facts(), READS_NOTHING, ""]
+        lines = [self._facts(), self._reads(), ""]
         lines += [f"  {name:<{wide}}  {text}" for name, text in rows]
         lines += ["", "Other ε:"]
         lines += [
@@ -174,7 +183,7 @@ class Plan:
         columns = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rest)
         return (
-            f"<p><b>{escape(self.summary())}</b></p><p>{escape(self._facts())}. {escape(READS_NOTHING)}</p>"
+            f"<p><b>{escape(self.summary())}</b></p><p>{escape(self._facts())}. {escape(self._reads())}</p>"
             f"<table>{rows}</table><table><tr>{columns}</tr>{body}</table>"
         )
 
@@ -194,7 +203,7 @@ class Plan:
             "epsilon_needed": self.epsilon_needed,
             "units_needed": self.units_needed,
             "ways": [{"method": way.method, "name": way.name, "kept": round(way.kept, 4)} for way in self.ways],
-            "reads": "nothing",
+            "reads": "nothing" if self._like is None else f"public: {self._like}",
         }
 
     def picture(self) -> str:

@@ -138,6 +138,7 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
         return np.sort(labels)
 
     def _check_documents(self, corpus: Corpus) -> None:
+        super()._check_documents(corpus)
         labels = collection_labels(corpus)
         names = np.unique(labels) if self.collection_names is None else self._names()
         self._numbers(labels, names)

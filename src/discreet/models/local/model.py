@@ -20,7 +20,7 @@ from discreet.models.base import TopicModel, broadcast_alpha
 from discreet.models.bounds import Alpha, AtLeastOne, Epsilon, Prior, Sweeps, Topics
 from discreet.models.estimator import Running, estimator
 from discreet.models.local.batch import Batch, normalised
-from discreet.models.local.promise import CLIENTS, SELF_TESTS, promises
+from discreet.models.local.promise import CLIENTS, SELF_TESTS, SIMULATED, promises
 from discreet.models.local.reconstruct import reconstructed
 from discreet.models.local.reports import Reports, frequencies
 from discreet.models.published import SequentialSampler
@@ -28,6 +28,7 @@ from discreet.privacy.guarantee import Unit
 from discreet.training import self_test
 from discreet.training.inputs import check_vocabulary, vocabulary_cost
 from discreet.training.loop import Measures
+from discreet.training.own_ledger import searched
 
 Background = Annotated[float, Interval(Real, 0, 1e6, closed="both")]
 Flip = Annotated[float, Interval(Real, 0, 1, closed="neither")]
@@ -64,12 +65,13 @@ class Randomising(Running, TopicModel):
             self._read(words, reset=reset)
             if not reset and self._vocabulary is not None and X.vocabulary != self._vocabulary:
                 raise InputError("these reports are about other words than those before. Use the same vocabulary.")
+            vocabulary_cost(words, Unit.BIT)  # refused as below, also where others made the reports
             return X, (*check_vocabulary(words), CLIENTS)
         corpus = self._read(X, reset=reset)
         conditions = check_vocabulary(corpus)
         vocabulary_cost(corpus, Unit.BIT)  # words that were selected on the private texts have another unit: refused
         response = self._response(corpus.n_words)
-        return Reports.of_documents(corpus, response, key), conditions
+        return Reports.of_documents(corpus, response, key), (*conditions, SIMULATED)
 
     def _check_agreement(self, response: RandomisedResponse) -> None:
         if self.epsilon_bit is None and self.f is None and self.report_words is None:
@@ -83,7 +85,7 @@ class Randomising(Running, TopicModel):
 
     def _promise(self, reports: Reports, conditions: Sequence[str]) -> None:
         """Set both guarantees. Training is post-processing, published or not."""
-        found = promises(reports.response, seeded=reports.seeded, conditions=conditions)
+        found = promises(reports.response, seeded=reports.seeded, conditions=(*searched(), *conditions))
         self.guarantee_, self.report_guarantee_ = found
         self.response_ = reports.response
 

@@ -128,7 +128,9 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
             base += self.background * frequencies(estimate, reports.response.variance(self.n_reports_))
             self._learn_batch(reports.corpus(), base, key, reports.response.flip)
         prior = (PUBLIC_PRIOR,) if getattr(self, "has_prior_", False) else ()
-        self._promise(reports, (*conditions, *prior))
+        # the topics rest on every batch so far, so the conditions of each stay
+        self.conditions_ = tuple(dict.fromkeys((*getattr(self, "conditions_", ()), *conditions, *prior)))
+        self._promise(reports, self.conditions_)
 
     def _seen_seeded(self, reports: Reports) -> bool:
         self.seeded_ = reports.seeded or getattr(self, "seeded_", False)

@@ -13,6 +13,7 @@ from discreet._types import FloatArray, UInt8Array
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.vocabulary import Vocabulary
 from discreet.mechanisms.local import RandomisedResponse
+from discreet.privacy.guarantee import rounded_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Reports:
     >>> response = RandomisedResponse.for_epsilon(2.0, n_words=3)
     >>> bodies = [response.report([0, 2]), response.report([1])]
     >>> Reports(response, b"".join(bodies), ["apple", "pear", "plum"])
-    <Reports: 2 reports about 3 words, ε = 2 for one bit>
+    <Reports: 2 reports about 3 words, ε = 2 for one word>
 
     ``packed`` holds rows of bytes, or the bytes of all reports one after another. ``seeded`` says that the random bits
     came from a seed: then nothing is promised.
@@ -63,7 +64,7 @@ class Reports:
     def __repr__(self) -> str:
         return (
             f"<Reports: {self.n_reports:,} reports about {self.response.n_words:,} words, "
-            f"ε = {self.response.epsilon_bit:.4g} for one bit>"
+            f"ε = {rounded_up(self.response.epsilon_word)} for one word>"
         )
 
     def corpus(self) -> Corpus:

@@ -188,6 +188,9 @@ class PrivateLDA(SampledUnits, TopicModel):
         fit.end(plan.entries, plan.epsilon, *assumed, *given, *conditions)
         return self
 
+    def _check_documents(self, corpus: Corpus) -> None:
+        refuse_same_text(self.public, corpus)
+
     def _foresee(self, plan: PrivatePlan) -> None:
         """Called before anything is charged, for warnings that read public facts."""
 
