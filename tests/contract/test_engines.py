@@ -33,6 +33,7 @@ BACKENDS: dict[str, Any] = {"threads": engines}
 PROTOCOLS = {
     "open_sweeps": interface.SweepEngine,
     "open_units": interface.UnitEngine,
+    "open_proportions": interface.ProportionEngine,
     "open_variational_units": interface.VariationalUnitEngine,
     "open_kept_units": interface.KeptUnitEngine,
     "open_moments": interface.MomentEngine,
@@ -59,6 +60,8 @@ def opened(backend: Any, opening: str, *, users: Any = None, n_threads: int = 1,
         return engine
     if opening == "open_moments":
         return backend.open_moments(corpus, users, max_tokens=20, key=key, n_threads=n_threads)
+    if opening == "open_proportions":
+        return backend.open_proportions(corpus, users, key, max_tokens=30, n_threads=n_threads)
     return getattr(backend, opening)(corpus, users, K, key, max_tokens=30, n_threads=n_threads)
 
 
@@ -95,6 +98,10 @@ def answers(engine: Any) -> list[np.ndarray]:
         triples = engine.triples(y, weights, 500.0, 60.0)
         sizes = engine.triple_sizes(y, weights), engine.norms(table()[:, 0])
         return [singles, pairs, weights, triples, *sizes, engine.directions(70.0), engine.cubes(y), engine.lengths]
+    if hasattr(engine, "proportions"):
+        topics, weights = table().T / table().sum(axis=0)[:, None], np.linspace(1.0, 90.0, N_WORDS)
+        mixed = engine.proportions(topics, ALPHA, scale=400.0, clip=150.0)
+        return [engine.size_histogram(20), engine.root_counts(weights, 70.0), mixed]
     found = [engine.coins(1, ALWAYS // 2), one_round(engine, ALWAYS // 2), one_round(engine, ALWAYS // 3, 2)]
     if hasattr(engine, "shares"):
         return [*found, engine.shares(table() > 0.3)]

@@ -22,6 +22,7 @@ import pytest
 from discreet import (
     LBLA,
     LDA,
+    AdaptedLDA,
     CrossLBLA,
     CrossLDA,
     HybridCrossLBLA,
@@ -48,6 +49,10 @@ BY_NOISE = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 4}
 
 def corpus(**options: Any) -> Any:
     return lda_corpus(400, 50, 3, mean_length=40, seed=5, **options).corpus
+
+
+def public() -> Any:
+    return LDA(5, n_sweeps=20, **SEED).fit(lda_corpus(200, 50, 5, mean_length=40, seed=6).corpus)
 
 
 def texts() -> list[str]:
@@ -88,6 +93,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "private, selected words": lambda: PrivateLDA(3, epsilon=40.0, n_rounds=12, **SEED).fit(
         selected().transform(texts())
     ),
+    "adapted": lambda: AdaptedLDA(public=public(), epsilon=20.0, **SEED).fit(corpus()),
+    "adapted, users": lambda: AdaptedLDA(public=public(), epsilon=20.0, **SEED).fit(corpus(), groups=USERS),
     "private-cross": lambda: PrivateCrossLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus(), collections=USERS % 3),
     "private-cross, users": lambda: PrivateCrossLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(
         corpus(), groups=USERS, collections=np.arange(400) % 2
@@ -137,7 +144,7 @@ MODELS: dict[str, Callable[[], Any]] = {
         corpus(lengths="fixed")
     ),
 }
-ROUNDED = ("lda, learnt priors", "variational", "spectral")
+ROUNDED = ("lda, learnt priors", "adapted", "variational", "spectral")
 """Names that start so: their numbers depend on logarithms or BLAS."""
 
 

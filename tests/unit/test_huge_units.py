@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet import PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
+from discreet import LDA, AdaptedLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._errors import InputError
 from discreet.corpus import lda_corpus
 from tests.support.spending import hopeless
@@ -14,8 +14,11 @@ from tests.support.spending import hopeless
 HUGE = 2_000_000_000
 """As tokens, 8 GB; as counts, two cells."""
 
+PUBLIC = LDA(2, n_sweeps=5, random_state=0).fit(lda_corpus(40, 30, 2, seed=7).corpus)
+
 MODELS = {
     "private": PrivateLDA(2, epsilon=2.0, n_rounds=3, max_tokens=500),
+    "adapted": AdaptedLDA(2, epsilon=2.0, public=PUBLIC, max_tokens=500),
     "subsampled": SubsampledLDA(2, epsilon=2.0, n_rounds=3, max_tokens=500),
     "variational": VariationalLDA(2, epsilon=2.0, n_rounds=3, max_tokens=500),
     "spectral": SpectralLDA(2, epsilon=2.0, fewer_topics=True, max_tokens=500),

@@ -403,6 +403,8 @@ class Bomb:
 def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
     book = Codebook(np.arange(4 * 128).reshape(4, 128) % 256, Grid(4, 12, 99))
     known: dict[str, Any] = {"topic_shares": [0.25, 0.75], "usefulness": USEFUL, "codebook": book, **CROSS}
+    known["share_errors"] = [0.1, 0.2]
+    known |= {name: np.arange(4) / 6 for name in release_folder.WORD_USE}
     full = make(standard_errors=np.full((2, 4), 0.01), **known)
     folder = full.save(tmp_path / "full")
     again = Release.load(folder)
@@ -413,6 +415,10 @@ def test_optional_arrays_are_kept_and_checked(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.collection_topics, CROSS["collection_topics"])
     np.testing.assert_array_equal(again.switch, CROSS["switch"])
     assert again.codebook == book
+    for name in ("share_errors", *release_folder.WORD_USE):
+        np.testing.assert_array_equal(getattr(again, name), known[name])
+    assert again.present.tolist() == [True, True]
+    assert [word for word, _, _ in again.unknown_words()] == ["alpha"]
     assert not again.standard_errors.flags.writeable
     assert {p.name for p in folder.iterdir()} == set(release_folder.KNOWN)
     full.save(folder, overwrite=True)
@@ -434,7 +440,8 @@ def test_folders_of_earlier_versions_are_read(saved: Path, version: int, gone: t
     assert {p.name for p in saved.iterdir()} == set(FILES)
     edit_head(saved, format_version=version, **dict.fromkeys(gone, ...))
     old = Release.load(saved)
-    assert old.topic_shares is old.standard_errors is old.usefulness is None
+    assert old.topic_shares is old.standard_errors is old.usefulness is old.share_errors is None
+    assert old.word_frequencies is None
     assert old.collections is old.collection_topics is old.switch is old.alpha_rest is old.codebook is None
     assert old.top_words(1) == [["alpha"], ["delta"]]
 

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from discreet import LDA, HybridLDA, InputError, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA, WouldLeak
+from discreet import (
+    LDA,
+    AdaptedLDA,
+    HybridLDA,
+    InputError,
+    PrivateLDA,
+    SpectralLDA,
+    SubsampledLDA,
+    VariationalLDA,
+    WouldLeak,
+)
 from discreet.corpus import Vocabulary, lda_corpus
 from discreet.privacy import Basis
 
@@ -17,6 +27,7 @@ PRIVATE = replace(PUBLIC, vocabulary=Vocabulary((f"secret{i}" for i in range(20)
 
 MODELS = [
     PrivateLDA(2, epsilon=5.0, n_rounds=3),
+    AdaptedLDA(epsilon=5.0, public=LDA(2, n_sweeps=5, random_state=0).fit(lda_corpus(40, 20, 2, seed=7).corpus)),
     SubsampledLDA(2, epsilon=5.0, n_rounds=3),
     VariationalLDA(2, epsilon=5.0, n_rounds=3),
     SpectralLDA(2, epsilon=500.0),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import (
+    AdaptedLDA,
     HybridLDA,
     Ledger,
     PrivateLDA,
@@ -22,7 +23,7 @@ from discreet._errors import SelfTestFailed
 from discreet._random import Key
 from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.corpus.builder import CorpusBuilder
-from discreet.engines.threads import kept, moments, variational
+from discreet.engines.threads import kept, moments, proportions, variational
 from discreet.engines.threads import sweeps as threads
 from discreet.engines.threads import units as rounds
 from discreet.kernels.noise.draws import add_noise
@@ -103,6 +104,7 @@ PRIVATE = {"epsilon": 2.0, "n_topics": 2, "delta": 1e-4}
 ROUNDS = {**PRIVATE, "n_rounds": 2}
 MODELS: dict[str, Any] = {
     "private": lambda: PrivateLDA(**ROUNDS),
+    "adapted": lambda: AdaptedLDA(**PRIVATE, public=lda_corpus(30, 20, 2, seed=9).corpus),
     "subsampled": lambda: SubsampledLDA(**ROUNDS),
     "variational": lambda: VariationalLDA(**ROUNDS),
     "variational, plain": lambda: VariationalLDA(**ROUNDS, as_published=True, clip=5.0),
@@ -116,6 +118,8 @@ CLIPS = [
     ("private", rounds, "add_residuals", with_arguments(rounds.add_residuals, clip=WIDE)),
     ("private", rounds, "add_contributions", with_arguments(rounds.add_contributions, clip=WIDE)),
     ("private", Key, "bits", even_bits),
+    ("adapted", proportions, "add_roots", with_arguments(proportions.add_roots, clip=WIDE)),
+    ("adapted", proportions, "add_proportions", with_arguments(proportions.add_proportions, clip=WIDE)),
     ("subsampled", kept, "add_contributions", with_arguments(kept.add_contributions, clip=WIDE)),
     ("variational", variational, "add_variational", with_arguments(variational.add_variational, clip=WIDE)),
     ("variational, plain", variational, "add_variational", with_arguments(variational.add_variational, clip=WIDE)),

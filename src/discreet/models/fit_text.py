@@ -98,7 +98,8 @@ def fit_text(
     after_selection : function, optional
         Called with the number of words when they are selected.
     """
-    if vocabulary is None and (public_words := getattr(model, "public_words", None)) is not None:
+    with_all = not isinstance(X, Corpus) or X.vocabulary.complete  # none has been left out yet
+    if vocabulary is None and with_all and (public_words := getattr(model, "public_words", None)) is not None:
         vocabulary, tokenizer = public_words(max_words), tokenizer or _public_tokenizer(model, X)
         max_words = None
     selecting = vocabulary is None and selects_words(model)

@@ -8,7 +8,7 @@ own. Both are learnt from the same noisy frequencies:
 2. A few EM steps move the shares of the topics so that their mixture explains the frequencies found. A few, because the
    noise would be explained too: to stop early is to shrink towards the public shares.
 
-Then every topic's words are scaled, each by one factor, so that the mixture has the frequencies.
+Then every topic's words are scaled, each by one factor: which topics a word belongs to is what the public text says.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ MOST_BANDS = 10
 TURNS, SHARE_STEPS = 3, 5
 """How often the shares of topics are moved, and EM steps each time."""
 
-SCALING_STEPS = 100
-
 WINDOW = 8
 """Bins of a histogram of sizes: norms within a factor of four."""
 
@@ -47,8 +45,6 @@ class WordUse(NamedTuple):
     """Of each word in the private text; they sum to 1."""
     errors: FloatArray
     """The deviation of the noise in each, before shrinking."""
-    shares: FloatArray
-    """Of the public topics: half from the private words, half from the public text. They sum to 1."""
 
 
 def middle_bin(noisy: FloatArray, deviation: float) -> int:
@@ -80,7 +76,7 @@ def word_use(
                 moved /= moved.sum()
             prior = (moved @ topics) * apart
             prior /= prior.sum()
-    return WordUse(found, deviation / total, (moved + shares) / 2)
+    return WordUse(found, deviation / total)
 
 
 def _shrunk(noisy: FloatArray, deviation: FloatArray, expected: FloatArray) -> tuple[FloatArray, float]:
@@ -113,12 +109,10 @@ def _posterior_mean(ratio: FloatArray, spread: FloatArray) -> FloatArray:
     return np.asarray(belief @ RATIOS / belief.sum(axis=1))
 
 
-def adapted(topics: FloatArray, shares: FloatArray, frequencies: FloatArray) -> FloatArray:
-    """Topics whose words are scaled, each by one factor in all topics, so that the mixture of all topics by their
-    ``shares`` has the ``frequencies`` (iterative proportional fitting)."""
-    factors = np.ones(topics.shape[1])
-    for _ in range(SCALING_STEPS):
-        mixture = factors * ((shares / (topics @ factors)) @ topics)
-        factors *= np.clip(frequencies / np.maximum(mixture, 1e-300), 0.1, 10.0)
-    scaled = topics * factors
-    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+def adapted(topics: FloatArray, shares: FloatArray, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Topics and their shares, adapted to word ``frequencies``: how much of each word belongs to each topic stays as in
+    the public text, p(k | v) = share_k φ_kv / Σ_l share_l φ_lv, and the word is as frequent as in the private text. So
+    the mixture of the adapted topics by the adapted shares has the frequencies."""
+    scaled = shares[:, None] * topics * (frequencies / np.maximum(shares @ topics, 1e-300))
+    sizes = np.maximum(scaled.sum(axis=1), 1e-300)
+    return np.ascontiguousarray(scaled / sizes[:, None]), np.asarray(sizes / sizes.sum())

@@ -38,9 +38,9 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
     LDA with many topics is trained on public text, without noise. Of the private documents three things are released:
     a histogram of the units' sizes, the frequencies of words, and the prevalence of topics, each unit clipped, in whole
     numbers, with discrete Gaussian noise (``models/adapted/proof.md``). The rest is a function of these and of public
-    text: the frequencies are shrunk towards the public ones, and the words of every topic are scaled, each by one
-    factor, so that the mixture of all topics has the private frequencies. Topics that the private documents have and
-    the public text has not are not found.
+    text: the frequencies are shrunk towards those of mixtures of public topics, and the words of every topic are
+    scaled, each by one factor, so that the mixture of all topics has the private frequencies. Topics that the private
+    documents have and the public text has not are not found.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         The budget of one fit: all releases, and also the selection of the vocabulary if that was private.
     alpha : float or array, optional
         Prior weight of each topic in a document. By default they sum to 20 and are as large as the shares of the
-        topics, estimated from public text and released word frequencies.
+        topics, as public text and released word frequencies have them.
     n_units : int, optional
         The number of units, if it is public. By default it is estimated from the histogram, which is charged.
     clip : float, optional
@@ -80,6 +80,9 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         share in the public text; 0 for a word that the public text does not have.
     standard_errors_ : array
         Topic × word: the deviation that the noise in a word's frequency gives to ``components_``, before shrinking.
+    usefulness_ : Usefulness
+        Whether the released frequencies say more than the public text. How well public topics suit the private text is
+        not known: that would take another release.
     """
 
     method = "adapted"
