@@ -44,7 +44,7 @@ class Belief:
         return cls(np.ones(n_bands), COMMON**2 + OWN**2 * np.eye(n_bands))
 
     def mixed(self, flat: FloatArray, candidate: FloatArray, band: IntArray) -> FloatArray:
-        return np.asarray(flat + self.kappa[band, None] * (candidate - flat))
+        return np.asarray(candidate - (1 - self.kappa[band, None]) * (candidate - flat))  # exact where κ = 1
 
     def learn(
         self,
