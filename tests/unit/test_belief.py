@@ -7,6 +7,7 @@ import pytest
 
 from discreet import PrivateLDA
 from discreet.corpus import lda_corpus
+from discreet.models.private import belief as belief_module
 from discreet.models.private import model as private
 from discreet.models.private import rounds as private_rounds
 from discreet.models.private.belief import Belief, along
@@ -82,6 +83,21 @@ def test_a_belief_follows_the_likelihood():
             belief.learn(counts, np.full(table.shape, 1.0), table, apart, band)
         assert (belief.kappa >= low).all()
         assert (belief.kappa <= high).all()
+
+
+def test_the_update_is_that_of_kalman():
+    """One band after another gives what all at once would."""
+    flat, candidate, band, words, mixtures = setting(7)
+    counts, _ = predicted(candidate, words, mixtures)
+    noise = np.full(flat.shape, 3.0)
+    gradient, information, variance = along(counts, noise, candidate, candidate - flat, band, N_BANDS)
+    belief = Belief.full(N_BANDS)
+    before = belief.variance + belief_module.DRIFT**2 * (1 + np.eye(N_BANDS))
+    belief.learn(counts, noise, candidate, candidate - flat, band)
+    after = np.linalg.inv(np.linalg.inv(before) + np.diag(information**2 / variance))
+    np.testing.assert_allclose(belief.variance, after)
+    step = np.clip(after @ (information * gradient / variance), -belief_module.LARGEST_STEP, 0)
+    np.testing.assert_allclose(belief.kappa, 1 + step)
 
 
 def test_much_noise_changes_nothing():

@@ -204,3 +204,16 @@ def test_seed_words_and_public_text_go_together(private, text):
         warnings.simplefilter("ignore")
         model = short(public=text, word_prior={0: {"seaa": 1e5}}, epsilon=200.0).fit(private)
     assert model.components_[0, 0] == model.components_[:, 0].max()
+
+
+@hopeless
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_that_were_selected_are_not_lost_to_public_text_without_them(text, kind):
+    from discreet import PrivateVectorizer
+
+    texts = [" ".join(f"zebra{'abc'[(i + j) % 3]}" for j in range(5)) for i in range(300)]
+    selection = PrivateVectorizer(epsilon=20.0, random_state=1)
+    selected = selection.fit_transform(texts)
+    with pytest.warns(UserWarning, match="none of the selected words"):
+        model = short(public=KINDS[kind](text), epsilon=40.0).fit(selected)
+    assert not any("public=" in reason for reason in model.guarantee_.reasons)

@@ -44,7 +44,7 @@ class Belief:
         return cls(np.ones(n_bands), COMMON**2 + OWN**2 * np.eye(n_bands))
 
     def mixed(self, flat: FloatArray, candidate: FloatArray, band: IntArray) -> FloatArray:
-        return np.asarray(flat + self.kappa[band, None] * (candidate - flat))
+        return np.asarray(candidate - (1 - self.kappa[band, None]) * (candidate - flat))  # exact where κ = 1
 
     def learn(
         self,
@@ -57,13 +57,16 @@ class Belief:
         """From the released ``counts`` of a round, whose cells have the variances ``noise``, and the ``table`` that it
         worked with; ``apart`` is candidate − flat."""
         gradient, information, variance = along(counts, noise, table, apart, band, len(self.kappa))
-        told = information**2 / np.maximum(variance, 1e-300)  # the precision of what this round says of κ
-        before = self.variance + DRIFT**2 * (1 + np.eye(len(told)))
-        # Kalman's update, in a form that needs no inverse of what may be 0
-        after = np.linalg.solve(np.eye(len(told)) + before * told, before)
-        step = after @ (information * gradient / np.maximum(variance, 1e-300))
+        covariance = self.variance + DRIFT**2 * (1 + np.eye(len(self.kappa)))
+        step = np.zeros_like(self.kappa)
+        # Kalman's update, one band after another: no linear algebra whose last digits depend on the machine
+        for b in np.flatnonzero(information > 0):
+            told = gradient[b] / information[b]  # what this round says of κ*[b] − κ[b]
+            gain = covariance[:, b] / (covariance[b, b] + variance[b] / information[b] ** 2)
+            step = step + gain * (told - step[b])
+            covariance = covariance - gain[:, None] * covariance[b]
         self.kappa = np.clip(self.kappa + np.clip(step, -LARGEST_STEP, LARGEST_STEP), 0.0, 1.0)
-        self.variance = (after + after.T) / 2
+        self.variance = (covariance + covariance.T) / 2
 
 
 def along(
@@ -82,9 +85,9 @@ def along(
 
     sizes, relative, moved = table.sum(axis=0), apart / table, by_band(apart)
     shift = moved / sizes
-    gradient = by_band(counts * relative).sum(axis=1) - shift @ counts.sum(axis=0)
+    gradient = by_band(counts * relative).sum(axis=1) - (shift * counts.sum(axis=0)).sum(axis=1)
     scale = max(float(counts.sum()), 1e-300) / float(table.sum())  # counts that the table predicts, per unit of it
     information = scale * (by_band(apart * relative) - shift * moved).sum(axis=1)
     noisy = noise * relative
-    variance = (by_band(noisy * relative) - 2 * shift * by_band(noisy)).sum(axis=1) + shift**2 @ noise.sum(axis=0)
+    variance = (by_band(noisy * relative) - 2 * shift * by_band(noisy) + shift**2 * noise.sum(axis=0)).sum(axis=1)
     return gradient, np.maximum(information, 0.0), variance

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 
-from discreet._errors import InputError
+from discreet._errors import InputError, warn_caller
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.vocabulary import Vocabulary
@@ -82,6 +82,10 @@ def known(public: Any, vocabulary: Vocabulary, n_topics: int, *, n_threads: int 
     """What is known of the words of ``vocabulary`` for a model of ``n_topics`` topics."""
     stems = same_stem(vocabulary.words)
     links = [stems] if stems.nnz else []
+    if vocabulary.origin == "private-selection" and public is not None and not _in_common(public, vocabulary):
+        # the words are paid for: what was given as public is of no use, but the fit must not fail now
+        warn_caller("the public text has none of the selected words, so it is not used.")
+        public = None
     if public is None:
         return Known(tuple(links))
     if isinstance(public, Mapping):
@@ -103,6 +107,13 @@ def smoothed(topics: FloatArray) -> FloatArray:
     """Topics without zeros: words that the public text does not have occur in private text. `UNKNOWN` of each topic is
     spread over all words."""
     return np.asarray((1 - UNKNOWN) * topics + UNKNOWN / topics.shape[1])
+
+
+def _in_common(public: Any, vocabulary: Vocabulary) -> bool:
+    words = public if isinstance(public, Mapping) else getattr(public, "vocabulary", None)
+    if words is None:  # a fitted model
+        words = public.release().vocabulary
+    return not set(words).isdisjoint(vocabulary.words)
 
 
 def drawn(public: PublicKnowledge) -> Corpus:
