@@ -110,7 +110,7 @@ def fit(
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model; with --epsilon private (or private-cross, or by plan), --epsilon-bit local, otherwise lda.",
+            help="The model; with --epsilon private (or private-cross, or by plan), --epsilon-bit local, else lda.",
         ),
     ] = None,
     as_published: Annotated[
