@@ -110,7 +110,7 @@ def fit(
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model; default: private with --epsilon (--public: by the plan), local with --epsilon-bit, or lda.",
+            help="The model; with --epsilon private (or private-cross, or by plan), --epsilon-bit local, else lda.",
         ),
     ] = None,
     as_published: Annotated[
