@@ -28,6 +28,7 @@ class Purpose(IntEnum):
     COMPLETION_SPLIT = 5  # evaluation: which half of a document is observed
     ROUND_START = 6  # the topics that the tokens of a unit start a round with
     EVIDENCE = 7  # evaluation: topics drawn from left to right through a document
+    RECONSTRUCTION = 8  # the server of the local model: which reports are changed
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
     WORD_CHOICE = 18  # which of its words a unit counts in a private vocabulary

@@ -14,7 +14,6 @@ from discreet._random import Key, Purpose
 from discreet.kernels.noise import flips
 from discreet.mechanisms import local
 from discreet.mechanisms.local import ONE, RandomisedResponse
-from discreet.privacy import Basis, Observer, Unit
 
 
 def documents(n: int, n_words: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -193,16 +192,11 @@ def test_the_cap_keeps_at_most_so_many_words_and_every_word_alike():
     assert (abs(kept[:6] - n / 3) < 6 * math.sqrt(n * 2 / 9)).all()
 
 
-def test_both_guarantees_say_what_they_cover():
-    word, report = RandomisedResponse.for_epsilon(1.0, 1000).guarantees()
-    assert (word.unit, word.observer, word.basis) == (Unit.BIT, Observer.REPORT, Basis.PROVEN)
-    assert word.epsilon == pytest.approx(1.0)
-    assert report.unit == Unit.REPORT
-    assert report.epsilon == pytest.approx(1000.0)
-    word, report = RandomisedResponse.for_epsilon(1.0, 1000, max_words=20).guarantees()
-    assert report.epsilon == pytest.approx(40.0)
-    assert word.epsilon == pytest.approx(math.log(1 + 20 / 21 * math.expm1(2.0)))
-    assert all(g.basis == Basis.NONE for g in RandomisedResponse.for_epsilon(1.0, 9).guarantees(seeded=True))
+def test_epsilons_of_a_word_and_a_report():
+    plain, limited = RandomisedResponse.for_epsilon(1.0, 1000), RandomisedResponse.for_epsilon(1.0, 1000, max_words=20)
+    assert (plain.epsilon_word, plain.epsilon_report) == pytest.approx((1.0, 1000.0))
+    assert limited.epsilon_report == pytest.approx(40.0)
+    assert limited.epsilon_word == pytest.approx(math.log(1 + 20 / 21 * math.expm1(2.0)))
     assert RandomisedResponse.for_epsilon(1.0, 9, max_words=9).epsilon_word == pytest.approx(1.0)
     assert RandomisedResponse.for_epsilon(20.0, 90, max_words=9).epsilon_word < 40
 

@@ -237,6 +237,7 @@ def test_purposes_keep_their_numbers():
         "SWEEP": 3,
         "COMPLETION_SPLIT": 5,
         "ROUND_START": 6,
+        "RECONSTRUCTION": 8,
         "INCLUSION": 16,
         "NOISE": 17,
         "FLIPS": 19,

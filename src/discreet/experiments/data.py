@@ -43,6 +43,13 @@ def zhao_split(name: str, n_words: int, n_documents: int | None = None) -> Split
     return Split(corpus[: n_documents or n_train], corpus[n_train:])
 
 
+def each_word_once(corpus: Corpus) -> Corpus:
+    """Documents as sets of words."""
+    counts = corpus.to_counts()
+    counts.data = np.minimum(counts.data, 1)
+    return Corpus.from_counts(counts, corpus.vocabulary)
+
+
 @cache
 def whole(name: str) -> Corpus:
     """All words of a set, which is read once for all sizes of vocabulary."""

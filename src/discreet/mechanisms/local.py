@@ -12,7 +12,8 @@ Korolova 2014). The server sees nothing else.
 probability threshold/2³², exactly. f and ε are computed from the threshold and never the other way round, so that
 clients in any language agree with what is printed.
 
-**What it promises** (proof: ``local.proof.md``, which names lines of this file). ε_bit = ln((2−f)/f) for one word of a
+**What it promises** (proof: ``local.proof.md``, which names lines of this file; as a Guarantee:
+``models/local/promise.py``). ε_bit = ln((2−f)/f) for one word of a
 document, min(V, 2ℓ)·ε_bit for the whole document, where ℓ = ``max_words`` is the largest number of different words that
 a client reports (V if there is no limit). A limit helps the document and costs the word: in a document that has more
 words, one word more also drives another one out, and ε for one word is ln(1 + ℓ/(ℓ+1)·(e^{2ε_bit} − 1)), nearly
@@ -42,7 +43,6 @@ from discreet.kernels.noise.flips import DRAWS, PLACE, REPORT, SCRATCH_SIZE, TIE
 from discreet.kernels.sums.word_weights import distinct_words
 from discreet.kernels.sweeps.shuffle import shuffle_documents
 from discreet.kernels.sweeps.slots import aligned
-from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
 
 ONE = 2**32
 """The threshold that would flip every bit."""
@@ -137,23 +137,6 @@ class RandomisedResponse:
         """ε when the whole document is replaced by another."""
         return self.n_bits * self.epsilon_bit
 
-    def guarantees(self, *, seeded: bool = False, conditions: Sequence[str] = ()) -> tuple[Guarantee, Guarantee]:
-        """For one word of a report, and for a whole report, against the server that receives it."""
-        if seeded:
-            return Guarantee.none(SEEDED), Guarantee.none(SEEDED)
-        reasons = (
-            "the vocabulary is public",
-            "each text is randomised once: reports of the same person about other texts add up",
-            "that a report was sent, and when, is visible",
-            *conditions,
-        )
-        about: dict[str, Any] = {"delta": 0.0, "observer": Observer.REPORT, "relation": Relation.REPLACE}
-        of_word, of_report = self.epsilon_word, self.epsilon_report
-        return (
-            Guarantee(of_word, unit=Unit.BIT, basis=Basis.PROVEN, reasons=reasons, **about),
-            Guarantee(of_report, unit=Unit.REPORT, basis=Basis.PROVEN, reasons=reasons, **about),
-        )
-
     # --- the client -------------------------------------------------------------------------------------------------
 
     @property
@@ -172,9 +155,10 @@ class RandomisedResponse:
     def randomise(self, words: Int32Array, offsets: IntArray, random_state: Any = None) -> UInt8Array:
         """Reports of many documents, one row each; document m holds ``words[offsets[m]:offsets[m + 1]]``.
 
-        A fresh key for every call: two calls on the same documents are two reports of each, and their ε add up.
+        A fresh key for every call: two calls on the same documents are two reports of each, and their ε add up. A key
+        that a caller gives is used for nothing but one call.
         """
-        key = Key.open(random_state)  # [key] from the operating system unless seeded
+        key = random_state if isinstance(random_state, Key) else Key.open(random_state)  # [key] fresh unless seeded
         n = len(offsets) - 1
         packed = np.zeros((n, self.n_bytes), np.uint8)
         if self.capped:

@@ -220,7 +220,8 @@ class Guarantee:
         if self.basis is Basis.PROVEN:
             assumed = f" It assumes: {'; '.join(self.conditions)}." if self.conditions else ""
             happened = "".join(f" The run was {reason}." for reason in self.reasons if reason.startswith(RESUMED))
-            common = f"What many {self.unit}s have in common is not hidden."
+            many = "reports" if self.unit is Unit.BIT else f"{self.unit}s"
+            common = f"What many {many} have in common is not hidden."
             return f"Differential privacy, proven. {meaning} {common}{assumed}{happened}"
         if self.basis is Basis.CLAIMED:
             return (

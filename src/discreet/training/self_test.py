@@ -193,6 +193,18 @@ def word_weights() -> Iterator[Answer]:
     yield Answer("the weights of a user's words", np.sort(cells), [0, 0, 0, 57, 57, 57])
 
 
+def flips() -> Iterator[Answer]:
+    """Two reports of 1,100 bits that flip with probability 1/4: 275 ± 14 each. Of three words two are kept."""
+    from discreet.mechanisms.local import RandomisedResponse
+
+    words, offsets = np.array([0, 1, 2], np.int32), np.array([0, 0, 3])
+    noisy = RandomisedResponse(threshold=2**30, n_words=MANY).randomise(words, offsets, KEY)
+    yield Answer("flips of bits", np.unpackbits(noisy, axis=1).sum(axis=1), [290, 262])
+    yield Answer("flips of bits", noisy[0, :4], [64, 2, 98, 0])
+    kept = RandomisedResponse(threshold=1, n_words=MANY, max_words=2).randomise(words, offsets, KEY)
+    yield Answer("the limit on a report's words", np.unpackbits(kept, axis=1).sum(axis=1), [0, 2])
+
+
 def exact_draws() -> Iterator[Answer]:
     """4,096 tokens between two topics of weights 3 and 1, whose priors outweigh all counts: 3072 ± 28 get the first."""
     engine = open_sweeps(_corpus(np.zeros(4096), 4096), 2, KEY, n_threads=1)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from discreet.corpus import Corpus
 from discreet.experiments.compare import against_epsilon, at_each_epsilon, epsilons_of, expected
-from discreet.experiments.data import JUDGED, STAND_IN, Split, judged, zhao_split
+from discreet.experiments.data import JUDGED, STAND_IN, Split, each_word_once, judged, zhao_split
 from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 
@@ -82,13 +79,6 @@ def _proven(setting: Setting) -> float:
 
     sizes = {"n_topics": setting["n_topics"], "n_sweeps": setting["sweeps"]}
     return HybridPlan.make(None, DELTA, setting["epsilon"], INHERENT, **sizes).epsilon
-
-
-def each_word_once(corpus: Corpus) -> Corpus:
-    """Documents as sets of words."""
-    counts = corpus.to_counts()
-    counts.data = np.minimum(counts.data, 1)
-    return Corpus.from_counts(counts, corpus.vocabulary)
 
 
 def _over(what: str, one: str, other: str, bound: float, *, only: str = "") -> Any:
