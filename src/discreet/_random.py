@@ -29,6 +29,7 @@ class Purpose(IntEnum):
     ROUND_START = 6  # the topics that the tokens of a unit start a round with
     EVIDENCE = 7  # evaluation: topics drawn from left to right through a document
     RECONSTRUCTION = 8  # the server of the local model: which reports are changed
+    CORRELATION = 9  # OnlineLDA: how alike batches are
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
     WORD_CHOICE = 18  # which of its words a unit counts in a private vocabulary

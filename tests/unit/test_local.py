@@ -42,7 +42,7 @@ def test_documents_and_their_reports_give_the_same_topics(published):
 
 
 def test_the_noise_topic_finds_topics_that_the_reconstruction_loses():
-    """1,500 documents over 200 words in 5 planted topics at ε = 2: mean ℓ₁ distance to the topics found without noise."""
+    """1,500 documents over 200 words in 5 planted topics at ε = 2: mean ℓ₁ distance to topics found without noise."""
     corpus = each_word_once(lda_corpus(1500, 200, 5, seed=2, mean_length=40).corpus)
     wanted = LDA(5, n_sweeps=60, random_state=0, n_threads=1).fit(corpus).components_
 

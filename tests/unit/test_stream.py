@@ -238,6 +238,7 @@ def test_purposes_keep_their_numbers():
         "COMPLETION_SPLIT": 5,
         "ROUND_START": 6,
         "RECONSTRUCTION": 8,
+        "CORRELATION": 9,
         "INCLUSION": 16,
         "NOISE": 17,
         "FLIPS": 19,

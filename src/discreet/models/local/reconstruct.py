@@ -16,11 +16,11 @@ _CHUNK = 1 << 25
 def reconstructed(reports: Reports, key: Key, wanted: FloatArray | None = None) -> Corpus:
     """Change random bits until each word is in as many documents as was estimated, and read the result as documents.
 
-    Steps 1 and 2: n_t reports have bit t set, N̂_t is the estimate (``wanted``, if given: OLP-LDA's B(n_t)). Steps 3 and
-    4: δ_t = N̂_t − n_t random reports with the bit at 0 get a 1, or −δ_t with a 1 get a 0. Step 5: the set bits are the
-    words of the documents. The papers say nothing about estimates that are no whole numbers, negative or above M: they
-    are rounded and clamped to [0, M], which biases them. Which word goes with which is lost where bits are changed at
-    random; ``LocalLDA`` therefore trains on the reports themselves by default.
+    Steps 1 and 2: n_t reports have bit t set, N̂_t is the estimate (``wanted``, if given: OLP-LDA's B(n_t)). Steps 3
+    and 4: δ_t = N̂_t − n_t random reports with the bit at 0 get a 1, or −δ_t with a 1 get a 0. Step 5: the set bits
+    are the words of the documents. The papers say nothing about estimates that are no whole numbers, negative or above
+    M: they are rounded and clamped to [0, M], which biases them. Which word goes with which is lost where bits are
+    changed at random; ``LocalLDA`` therefore trains on the reports themselves by default.
     """
     response, n = reports.response, reports.n_reports
     estimate = reports.estimate() if wanted is None else wanted

@@ -76,6 +76,13 @@ class Reports:
         return self.response.estimate(self.response.count(self.packed), self.n_reports)
 
 
+def words_once(corpus: Corpus) -> Corpus:
+    """Each word of a document once: what a report would say without noise."""
+    counts = corpus.to_counts()
+    counts.data = np.minimum(counts.data, 1)
+    return Corpus.from_counts(counts, corpus.vocabulary)
+
+
 def frequencies(estimate: FloatArray, variance: float) -> FloatArray:
     """Word frequencies from unbiased estimates that each have the given noise variance; positive, they add up to 1.
 
