@@ -17,6 +17,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from discreet.collector.admin import admin_routes
 from discreet.collector.answers import Measured, refuse_with_reasons
+from discreet.collector.pages import page_routes
 from discreet.collector.parts import BODY_SECONDS, Parts
 from discreet.collector.routes import sender_routes
 from discreet.collector.store import Store
@@ -47,6 +48,7 @@ def create_app(
     app.state.parts = parts
     app.include_router(sender_routes(parts))
     app.include_router(admin_routes(parts))
+    app.include_router(page_routes(parts))
     refuse_with_reasons(app, parts.metrics)
     # Tokens travel in a header and never in a cookie, so a page of any origin may send the reports of its visitors.
     app.add_middleware(
