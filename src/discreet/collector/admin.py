@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from discreet.collector.answers import answer
 from discreet.collector.campaign import DAY, Campaign
-from discreet.collector.parts import Parts
+from discreet.collector.parts import Incoming, Parts
 from discreet.collector.routes import described
 from discreet.collector.statement import public
 from discreet.collector.tokens import new_token
@@ -55,7 +55,7 @@ def admin_routes(parts: Parts) -> APIRouter:
 
     @router.get("/campaigns", summary="All campaigns.", openapi_extra=_ADMIN)
     async def campaigns(request: Request) -> Response:
-        await parts.allow(request, "admin")
+        await parts.allow(Incoming(request.scope, request.receive), "admin")
         found = await asyncio.to_thread(parts.store.campaigns)
         return answer([{"name": one.campaign.name, "ended": one.ended} for one in found])
 
@@ -63,8 +63,8 @@ def admin_routes(parts: Parts) -> APIRouter:
         "/campaigns", summary="Make a campaign.", openapi_extra=described(_CAMPAIGN, statuses=_STATUSES) | _ADMIN
     )
     async def create(request: Request) -> Response:
-        await parts.allow(request, "admin")
-        value = await parts.json(request)
+        await parts.allow(Incoming(request.scope, request.receive), "admin")
+        value = await parts.json(Incoming(request.scope, request.receive))
         campaign = await asyncio.to_thread(Campaign.from_json, value)
         await asyncio.to_thread(parts.store.add_campaign, campaign)
         return answer(public(campaign), 201)
@@ -75,9 +75,9 @@ def admin_routes(parts: Parts) -> APIRouter:
         openapi_extra=described(_TOKEN, statuses=_STATUSES) | _ADMIN,
     )
     async def token(name: str, request: Request) -> Response:
-        await parts.allow(request, "admin")
+        await parts.allow(Incoming(request.scope, request.receive), "admin")
         stored = await parts.campaign(name)
-        label, days = _token_options(await parts.json(request))
+        label, days = _token_options(await parts.json(Incoming(request.scope, request.receive)))
         expires = None if days is None else int(parts.store.clock()) + days * DAY
         text, row = new_token(stored.id, label, expires)
         await asyncio.to_thread(parts.store.add_token, row)
@@ -85,7 +85,7 @@ def admin_routes(parts: Parts) -> APIRouter:
 
     @router.delete("/tokens/{token_id}", summary="Revoke a token.", openapi_extra=_ADMIN)
     async def revoke(token_id: str, request: Request) -> Response:
-        await parts.allow(request, "admin")
+        await parts.allow(Incoming(request.scope, request.receive), "admin")
         if not await asyncio.to_thread(parts.store.revoke_token, token_id):
             raise Refused(404, "token", "there is no such token")
         parts.tokens.forget()
@@ -93,7 +93,7 @@ def admin_routes(parts: Parts) -> APIRouter:
 
     @router.post("/campaigns/{name}/end", summary="Take no more reports.", openapi_extra=_ADMIN)
     async def end(name: str, request: Request) -> Response:
-        await parts.allow(request, "admin")
+        await parts.allow(Incoming(request.scope, request.receive), "admin")
         stored = await parts.campaign(name)
         await asyncio.to_thread(parts.store.end_campaign, stored.id)
         parts.forget(name)

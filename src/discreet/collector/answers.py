@@ -24,7 +24,9 @@ def answer(value: Any, status: int = 200) -> Response:
     return Response(json.dumps(value, separators=(",", ":")), status, media_type="application/json")
 
 
-def refusal(error: Refused) -> Response:
+def refusal(error: Refused, metrics: Metrics) -> Response:
+    """The answer to a request that is refused, counted by its reason."""
+    metrics.refuse(error.code)
     response = answer({"error": {"code": error.code, "reason": error.reason}}, error.status)
     if error.retry_after is not None:
         response.headers["retry-after"] = str(error.retry_after)
@@ -56,9 +58,7 @@ def as_refused(error: Exception) -> Refused:
 
 def refuse_with_reasons(app: FastAPI, metrics: Metrics) -> None:
     async def handle(_: Request, error: Exception) -> Response:
-        refused = as_refused(error)
-        metrics.refuse(refused.code)
-        return refusal(refused)
+        return refusal(as_refused(error), metrics)
 
     async def unexpected(_: Request, error: Exception) -> Response:
         metrics.failure(error)

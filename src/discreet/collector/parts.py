@@ -8,9 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastapi import Request
 from pydantic_core import from_json
-from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
 
 from discreet.collector import wire
 from discreet.collector.limits import RateLimit
@@ -22,6 +21,16 @@ from discreet.collector.writer import MAX_QUEUE, Writer
 
 BODY_SECONDS = 10.0
 """How long a sender may take for its body."""
+
+
+class Incoming:
+    """A request: its headers, and its body when it arrives."""
+
+    __slots__ = ("headers", "receive")
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])  # names in lower case, as ASGI has them
+        self.receive = receive
 
 
 class Parts:
@@ -75,11 +84,12 @@ class Parts:
     def forget(self, name: str) -> None:
         self._campaigns.pop(name, None)
 
-    async def allow(self, request: Request, kind: Kind) -> Token:
+    async def allow(self, request: Incoming, kind: Kind) -> Token:
         """The valid token of the request. 401: there is none; 403: it is of the other kind."""
-        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+        scheme, _, secret = request.headers.get(b"authorization", b"").partition(b" ")
         token = None
-        if scheme.lower() == "bearer" and text.isascii():
+        if scheme.lower() == b"bearer" and secret.isascii():
+            text = secret.decode()
             known, token = self.tokens.remembered(text)
             if not known:
                 token = await asyncio.to_thread(self.tokens.look_up, text)
@@ -89,33 +99,39 @@ class Parts:
             raise Refused(403, "token", f"this needs a token of the kind {kind!r}")
         return token
 
-    async def body(self, request: Request, limit: int = wire.MAX_BODY) -> bytes:
+    async def body(self, request: Incoming, limit: int = wire.MAX_BODY) -> bytes:
         """The body, if it is JSON, not too large and does not come too slowly."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
+        kind = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != b"application/json":
             raise Refused(415, "type", "the content type must be application/json")
-        too_large = Refused(413, "size", f"a body may have {limit:,} bytes")
-        length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length[:20]) > limit:
-            raise too_large
-        blocks, size = [], 0
+        length = request.headers.get(b"content-length", b"")
+        if length.isdigit() and int(length[:20]) > limit:
+            raise _too_large(limit)
+        blocks, size, more = [], 0, True
         try:
             async with asyncio.timeout(self.body_seconds):
-                async for block in request.stream():
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(400, "disconnected", "the sender went away")
+                    block = message.get("body", b"")
                     size += len(block)
                     if size > limit:
-                        raise too_large
+                        raise _too_large(limit)
                     blocks.append(block)
+                    more = message.get("more_body", False)
         except TimeoutError:
             raise Refused(408, "slow", f"the body did not arrive within {self.body_seconds:g} s") from None
-        except ClientDisconnect:
-            raise Refused(400, "disconnected", "the sender went away") from None
         return b"".join(blocks)
 
-    async def json(self, request: Request) -> Any:
+    async def json(self, request: Incoming) -> Any:
         try:
             return from_json(await self.body(request), allow_inf_nan=False)
         except ValueError as error:
             if isinstance(error, Refused):
                 raise
             raise Refused(400, "json", "the body is not JSON") from None
+
+
+def _too_large(limit: int) -> Refused:
+    return Refused(413, "size", f"a body may have {limit:,} bytes")

@@ -19,7 +19,7 @@ from discreet.collector.admin import admin_routes
 from discreet.collector.answers import Measured, refuse_with_reasons
 from discreet.collector.pages import page_routes
 from discreet.collector.parts import BODY_SECONDS, Parts
-from discreet.collector.routes import sender_routes
+from discreet.collector.routes import ShortCut, sender_routes
 from discreet.collector.store import Store
 from discreet.collector.writer import MAX_QUEUE
 
@@ -57,6 +57,7 @@ def create_app(
         allow_methods=["GET", "POST"],
         allow_headers=["authorization", "content-type"],
     )
+    app.add_middleware(ShortCut, parts=parts)
     app.add_middleware(Measured, metrics=parts.metrics)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
