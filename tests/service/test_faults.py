@@ -13,10 +13,11 @@ from sqlalchemy import text
 
 from discreet import InputError
 from discreet.collector import engine
+from discreet.collector.checkpoint import log_size
 from discreet.collector.engine import sqlite_url
 from discreet.collector.place import Lost, Place
 from discreet.collector.store import Store, Unavailable
-from tests.support.collecting import Clock, Service
+from tests.support.collecting import Clock, Service, campaign
 from tests.support.postgres import Server
 
 
@@ -82,7 +83,7 @@ def test_a_replaced_database_is_noticed(tmp_path: Path) -> None:
 
 def test_a_full_disk(tmp_path: Path, sqlite_service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own error for a full disk, brought about by a limit on the number of its pages."""
-    service, connect = sqlite_service, engine._connect
+    service, connect = sqlite_service, engine.connect
     assert service.send(service.report()).status_code == 200
     full = True
 
@@ -92,7 +93,7 @@ def test_a_full_disk(tmp_path: Path, sqlite_service: Service, monkeypatch: pytes
             connection.execute("PRAGMA max_page_count=1")  # means: no more pages than there are now
         return connection
 
-    monkeypatch.setattr(engine, "_connect", limited)
+    monkeypatch.setattr(engine, "connect", limited)
     service.store._drop_writer()
     answers = [service.send([service.report() for _ in range(300)]).status_code for _ in range(3)]
     assert answers == [503] * 3
@@ -164,3 +165,18 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
 def test_only_the_owner_reads_the_database(tmp_path: Path) -> None:
     Store(sqlite_url(tmp_path / "own.db"), create=True).close()
     assert os.stat(tmp_path / "own.db").st_mode & 0o777 == 0o600
+
+
+def test_the_log_does_not_grow_for_ever(
+    tmp_path: Path, open_store: Callable[[str], Store], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without copying, forty lists would leave a log of some 8 MB."""
+    monkeypatch.setattr("discreet.collector.checkpoint.PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr("discreet.collector.checkpoint.WORTHWHILE", 0)
+    monkeypatch.setattr("discreet.collector.store.LONG", 500_000)
+    with Service(open_store(sqlite_url(tmp_path / "log.db")), clock, campaign(reports_per_minute=10**6)) as service:
+        for _ in range(40):
+            assert service.send([service.report() for _ in range(1_000)]).status_code == 200
+            assert log_size(tmp_path / "log.db") < 2_000_000
+        assert service.n_stored == 40_000
+    assert log_size(tmp_path / "log.db") < 2_000_000

@@ -20,9 +20,6 @@ from discreet._errors import InputError
 
 BUSY_MS = 5_000
 """How long a writer of SQLite waits for another one (the training process writes a few rows per window)."""
-CHECKPOINT_PAGES = 16_000
-"""How long the write-ahead log grows before it is copied into the database: with random nonces the same pages are
-written again and again, and copying them once is cheaper."""
 CACHE_KB = 128_000
 WRITES = {"writes": True}
 """Execution options of a connection whose transactions write: SQLite then takes the lock at the beginning."""
@@ -61,7 +58,7 @@ def open_engine(url: URL) -> Engine:
     file."""
     path = sqlite_path(url)
     if path is not None:
-        engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=NullPool)
+        engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
         event.listen(engine, "begin", _begin)
         return engine
     engine = create_engine(url, pool_size=4, max_overflow=4, pool_pre_ping=True, connect_args={"connect_timeout": 5})
@@ -69,7 +66,7 @@ def open_engine(url: URL) -> Engine:
     return engine
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
     )
@@ -78,7 +75,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
             raise sqlite3.OperationalError("this file system does not support SQLite's write-ahead log")
         connection.execute("PRAGMA synchronous=FULL")
-        connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+        connection.execute("PRAGMA wal_autocheckpoint=0")  # not inside a commit: see checkpoint.py
         connection.execute(f"PRAGMA cache_size=-{CACHE_KB}")
     except BaseException:
         connection.close()

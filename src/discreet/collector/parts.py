@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from starlette.types import Receive, Scope
 
 from discreet.collector import wire
+from discreet.collector.checkpoint import Checkpoints
 from discreet.collector.limits import RateLimit
 from discreet.collector.metrics import Metrics
 from discreet.collector.store import Store, StoredCampaign
@@ -54,11 +55,13 @@ class Parts:
         self._writer: Writer | None = None
 
     def start(self) -> None:
+        self._checkpoints = Checkpoints(self.store.place.path)
         self._writer = Writer(self.store, self.metrics, max_queue=self.max_queue)
 
     async def stop(self) -> None:
         if self._writer is not None:
             await self._writer.stop()
+            await asyncio.to_thread(self._checkpoints.stop)
 
     @property
     def writer(self) -> Writer:

@@ -27,8 +27,8 @@ def noise(campaign: Campaign) -> dict[str, Any]:
 def statement(campaign: Campaign) -> list[str]:
     """What is promised to a person whose device reports, sentence by sentence, the limits as plainly as the promise."""
     response = campaign.response
-    word, report = rounded_up(response.epsilon_word), rounded_up(response.epsilon_report)
-    total = rounded_up(campaign.reports_per_client * response.epsilon_report)
+    word, report = rounded_up(response.epsilon_word, 3), rounded_up(response.epsilon_report, 3)
+    total = f"{math.ceil(campaign.reports_per_client * response.epsilon_report):,}"
     cap = ""
     if response.capped:
         cap = f"A report is about at most {response.max_words} of your words, chosen at random if there are more. "
@@ -39,7 +39,7 @@ def statement(campaign: Campaign) -> list[str]:
         f"{report}. It holds against the server and everyone who reads its database, and needs no trust in them.",
         f"A large ε for a whole text means that someone who compares the report with two given texts can often tell "
         f"which one it was. The protection is in each word: a set bit is no proof of the word, and a clear bit none of "
-        f"its absence (ε = {rounded_up(response.epsilon_bit)} per bit).",
+        f"its absence (ε = {rounded_up(response.epsilon_bit, 3)} per bit).",
         f"Reports about different texts add up. A device reports at most {campaign.reports_per_client:,} texts: ε = "
         f"{total} for all of them together, if the server can tell that they come from you.",
         "The same text always gets the same random answer, so repeating it gives nothing more away about the text. But "

@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from discreet._errors import DiscreetError, InputError
 from discreet.collector import bulk, engine, schema
 from discreet.collector.campaign import Campaign
+from discreet.collector.checkpoint import LONG, copy_log, log_size
 from discreet.collector.place import Place
 from discreet.collector.tokens import Token
 
@@ -198,6 +199,9 @@ class Store:
                 with connection.begin():
                     bulk.lock(connection)
                     stored = [bulk.insert_reports(connection, *batch, minute) for batch in batches]
+                if self.place.path is not None and log_size(self.place.path) > LONG:
+                    driver: Any = connection.connection.driver_connection
+                    copy_log(driver)
                 self.place.check(written=True)  # not before this is a commit into a deleted file ruled out
                 return stored
         except BaseException:

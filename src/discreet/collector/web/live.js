@@ -2,6 +2,8 @@
 const $ = (id) => document.getElementById(id);
 const name = decodeURIComponent(location.pathname.split("/")[2]);
 const number = (value) => value.toLocaleString("en");
+// A printed epsilon is a promise: rounded up, never down.
+const up = (value, digits) => (Math.ceil(value * 10 ** digits) / 10 ** digits).toFixed(digits);
 const SVG = "http://www.w3.org/2000/svg";
 
 function element(tag, text, className) {
@@ -49,8 +51,8 @@ async function refresh() {
     ["reports in the topics", number(reports.trained)],
     ["windows trained", number(found.window)],
     ["probability of a flip", noise.flip_probability.toPrecision(3)],
-    ["ε for one word", noise.epsilon_word.toFixed(2)],
-    ["ε for a whole text", noise.epsilon_report.toFixed(1)],
+    ["ε for one word", up(noise.epsilon_word, 2)],
+    ["ε for a whole text", up(noise.epsilon_report, 1)],
     ["false bits in a report", number(Math.round(noise.false_bits_per_report))],
     ["± in a word's count per window", number(Math.round(noise.standard_error_of_a_word_count))],
   ]);

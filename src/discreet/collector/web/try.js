@@ -44,7 +44,7 @@ function showAnswer() {
   $("same").textContent = (answer.repeated
     ? "This device has answered about these words before, and repeats that answer."
     : "A new answer, drawn now and kept on this device.") + over;
-  $("reader").textContent = `Whoever reads the report sees ${kept.length + wrong.length} words and cannot tell which of them are yours.`;
+  $("reader").textContent = `Whoever reads the report sees ${kept.length + wrong.length} words, ${wrong.length} of them set by chance. No single one is proof that you used it.`;
   $("body").textContent = JSON.stringify(client.bodyOf(answer), null, 2);
   $("device").textContent = `${client.nAnswers()} of ${client.campaign.reports_per_client} texts of this device used`;
   $("sent").textContent = "";
@@ -86,7 +86,8 @@ function repeat() {
   const { threshold, vocabulary, max_words } = client.campaign;
   const truth = new Set(answer.columns);
   const votes = new Uint32Array(vocabulary.length);
-  const remembered = answer.columns.filter((w) => bitOf(answer.bits, w)).length;
+  const same = vocabulary.map((_, w) => w).filter((w) => bitOf(answer.bits, w));
+  const remembered = same.filter((w) => truth.has(w)).length;
   const rows = [];
   let n = 0;
   for (const upTo of [1, 3, 10, 30, 100, 300]) {
@@ -96,7 +97,7 @@ function repeat() {
     }
     const believed = [...votes.keys()].filter((w) => 2 * votes[w] > n);
     const found = believed.filter((w) => truth.has(w)).length;
-    rows.push([n, `${found} of ${truth.size}`, believed.length - found, `${remembered} of ${truth.size}`]);
+    rows.push([n, `${found} of ${truth.size}`, believed.length - found, `${remembered} of ${truth.size}`, same.length - remembered]);
   }
   $("rows").replaceChildren(...rows.map((cells) => {
     const row = document.createElement("tr");
@@ -111,7 +112,7 @@ try {
   const { campaign } = client;
   const epsilon = epsilonsOf(campaign);
   document.title = `Try a private report: ${name}`;
-  $("about").textContent = `Campaign “${name}”: ${campaign.vocabulary.length.toLocaleString("en")} public words, such as ${campaign.vocabulary.slice(0, 4).join(", ")}. Each bit flips with probability ${(campaign.threshold / 2 ** 32).toPrecision(3)} (epsilon ${epsilon.bit.toPrecision(3)} per bit).`;
+  $("about").textContent = `Campaign “${name}”: ${campaign.vocabulary.length.toLocaleString("en")} public words, such as ${campaign.vocabulary.slice(0, 4).join(", ")}. Each bit flips with probability ${(campaign.threshold / 2 ** 32).toPrecision(3)} (epsilon ${(Math.ceil(100 * epsilon.bit) / 100).toFixed(2)} per bit).`;
   $("device").textContent = `${client.nAnswers()} of ${campaign.reports_per_client} texts of this device used`;
   $("statement").replaceChildren(...campaign.statement.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   if (campaign.remark) {
