@@ -22,6 +22,7 @@ NAMES = (
     "scaling",
     "memory",
     "vocabulary",
+    "word_list",
     "threads",
     "throughput",
     "sweep_kernels",

@@ -3,6 +3,10 @@
 Whole fits on the abstracts of two conferences (NeurIPS and CVPR), in turns with plain LDA on the same tokens and as
 many topics. The verdict is by the fastest of each sweep over the turns, added up: on one thread by processor time, on
 all by the clock on the wall. A sweep over two collections reads and counts in tables that are twice as large.
+
+AMD EPYC, 2 cores: 1.11 to 1.19 on one thread, and 1.11 to 1.30 on two, but 1.21 to 1.36 with 5,000 words and 50 topics.
+Before threads drew one collection after the other, and before weights were written over threads, it was 1.16 to 1.22
+and 1.31 to 1.33, and more in short fits (``docs/results/benchmarks.md``).
 """
 
 from __future__ import annotations

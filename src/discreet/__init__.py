@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from discreet.corpus import Vocabulary as Vocabulary
     from discreet.corpus import datasets as datasets
     from discreet.corpus import read as read
+    from discreet.corpus import word_list as word_list
+    from discreet.models.adapted.model import AdaptedLDA as AdaptedLDA
     from discreet.models.cross.hybrid import HybridCrossLBLA as HybridCrossLBLA
     from discreet.models.cross.laplace import LaplaceCrossLBLA as LaplaceCrossLBLA
     from discreet.models.cross.lbla import CrossLBLA as CrossLBLA
@@ -29,12 +31,19 @@ if TYPE_CHECKING:
     from discreet.models.laplace import LaplaceLDA as LaplaceLDA
     from discreet.models.lbla import LBLA as LBLA
     from discreet.models.lda import LDA as LDA
+    from discreet.models.local.model import LocalLDA as LocalLDA
+    from discreet.models.local.online import OnlineLDA as OnlineLDA
+    from discreet.models.local.online_local import OnlineLocalLDA as OnlineLocalLDA
+    from discreet.models.local.reports import Reports as Reports
     from discreet.models.monitor import InherentPrivacyMonitor as InherentPrivacyMonitor
     from discreet.models.private.model import PrivateLDA as PrivateLDA
+    from discreet.models.related import RelatedWordsMonitor as RelatedWordsMonitor
     from discreet.models.spectral.model import SpectralLDA as SpectralLDA
     from discreet.models.subsampled.model import SubsampledLDA as SubsampledLDA
     from discreet.models.variational.model import VariationalLDA as VariationalLDA
     from discreet.models.vectorizer import PrivateVectorizer as PrivateVectorizer
+    from discreet.planning import Plan as Plan
+    from discreet.planning import plan as plan
     from discreet.privacy import Budget as Budget
     from discreet.privacy import Guarantee as Guarantee
     from discreet.privacy import Ledger as Ledger
@@ -54,14 +63,19 @@ _HOMES = {
     "InherentPrivacyMonitor": "discreet.models.monitor",
     "InputError": "discreet._errors",
     "Ledger": "discreet.privacy",
+    "Plan": "discreet.planning",
     "PrivateVectorizer": "discreet.models.vectorizer",
+    "RelatedWordsMonitor": "discreet.models.related",
     "Release": "discreet.release.release",
     "ReleaseError": "discreet._errors",
+    "Reports": "discreet.models.local.reports",
     "Vocabulary": "discreet.corpus",
     "WouldLeak": "discreet._errors",
     "datasets": "discreet.corpus.datasets",
     "fit_text": "discreet.models.fit_text",
+    "plan": "discreet.planning",
     "read": "discreet.corpus",
+    "word_list": "discreet.corpus",
     **{model.name: model.home for model in MODELS},
 }
 

@@ -174,10 +174,12 @@ def test_lemmas(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         "note: 1 of 3 words of words.txt have another word as their lemma, for instance 'rains'; text is read by its"
     ) in run(*fit, "--lemmas", "en", "--vocabulary", "words.txt", "-o", "list").err
-    ran = run(*fit, "--lemmas", "DE", "-o", "german")
-    assert "note: the stop words are English; give those of the language DE with --stop-words FILE" in ran.err
-    assert Release.load("german").tokenizer == Tokenizer(lemmas="de", stop_words=None)
-    assert "the stop words are English" not in run(*fit, "--lemmas", "de", "--stop-words", "none", "-o", "all").err
+    ran = run(*fit, "--lemmas", "LA", "-o", "latin")
+    assert "note: the stop words are English; give those of the language LA with --stop-words FILE" in ran.err
+    assert Release.load("latin").tokenizer == Tokenizer(lemmas="la", stop_words=None)
+    assert "the stop words are English" not in run(*fit, "--lemmas", "la", "--stop-words", "none", "-o", "all").err
+    assert "the stop words are English" not in run(*fit, "--lemmas", "DE", "-o", "german").err
+    assert Release.load("german").tokenizer == Tokenizer(lemmas="de", stop_words="de")
     ran = run(*fit, "--lemmas", "english", "-o", "none")
     assert (ran.code, "there are no lemmas for the language 'english'. Give the code" in ran.err) == (2, True)
     uci(here, "1\n1\n1\n1 1 2\n", "rain\n")
@@ -195,16 +197,16 @@ def test_lemmas(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_public_words_that_no_text_can_hold_get_a_note(here: Path, run: Run) -> None:
-    Path("words.txt").write_text("rain\nwind\nété\npiano\nnew york\n")
+    Path("words.txt").write_text("rain\nwind\nx-ray\npiano\nnew york\n")
     fit = ("fit", "texts.jsonl", "--text", "body", "--sweeps", 1, "-k", 2, "--vocabulary", "words.txt")
     ran = run(*fit, "-o", "new")
     assert ran.code == 0, ran.err
     assert (
-        "note: 2 of 5 words of words.txt cannot be found in any text, for instance 'été': --token-pattern says "
+        "note: 2 of 5 words of words.txt cannot be found in any text, for instance 'x-ray': --token-pattern says "
         "what a word is"
     ) in ran.err
     assert "cannot be found" not in run(*fit, "-q", "-o", "quiet").err
-    assert "1 of 5 words" in run(*fit, "--token-pattern", r"\w+", "-o", "wide").err
+    assert "1 of 5 words" in run(*fit, "--token-pattern", r"[\w-]+", "-o", "wide").err
 
 
 def test_fit_tells_programs_in_json(here: Path, run: Run) -> None:
@@ -408,6 +410,10 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
     assert json.loads(ran.out)["coherence"]["mixed_c_v"] == pytest.approx(mixed)
     shown = run("evaluate", "new", "texts.jsonl", "--text", "body", "--collection", "who").out
     assert f"mixed C_V\t{mixed:.4f}\t" in shown
+    accuracy = (release.predict(corpus) == corpus.collections).mean()
+    largest = np.unique(corpus.collections, return_counts=True)[1].max() / 40
+    assert [json.loads(ran.out)[name] for name in ("accuracy", "majority")] == pytest.approx([accuracy, largest])
+    assert f"accuracy\t{accuracy:.4f}\t" in shown
     for command in ("transform", "evaluate"):
         written = ("-o", "more.csv") if command == "transform" else ()
         ran = run(command, "model", "texts.jsonl", "--text", "body", "--collection", "who", *written)
@@ -506,6 +512,28 @@ def test_epsilon_with_collections_picks_the_private_cross_model(here: Path, run:
     for command in (("transform", *by_kind, "-o", "-"), ("evaluate", *by_kind), ("predict",)):
         ran = run(command[0], *texts, *command[1:])
         assert ran.code == 0, ran.err
+
+
+def test_collections_can_be_named(here: Path, run: Run) -> None:
+    """Then the list is not read from the documents, and a document of another collection is refused, unnamed."""
+    words(here)
+    fit = ("fit", "texts.jsonl", "--text", "body", "--collection", "who", "-k", 2, "--epsilon", 8, *WORDS, "-o", "new")
+    ran = run(*fit, "--collections", "user0, user1,user2,user3,user4,nobody")
+    assert ran.code == 0, ran.err
+    assert "read from the documents" not in ran.out
+    assert "the list of collections is public" in ran.out
+    assert Release.load(here / "new").collections == ("nobody", "user0", "user1", "user2", "user3", "user4")
+    ran = run(*fit, "--collections", "user0,user1", "--overwrite")
+    assert ran.code == 2
+    assert "a document is of a collection that --collections does not name" in ran.err
+    assert "user2" not in ran.err
+    for wrong in ("user0,,user1", "", "user0,user0"):
+        ran = run(*fit, "--collections", wrong, "--overwrite")
+        assert (ran.code, ran.err.count("\n")) == (2, 1)
+        assert "--collections must name each collection once" in ran.err
+    ran = run(*FIT, "texts.jsonl", "--text", "body", "--collections", "a,b")
+    assert ran.code == 2
+    assert "takes no --collections" in ran.err
 
 
 CLAIMS = {
@@ -1185,7 +1213,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "can identify that person. Leave --max-words out",
     ),
     "negative epsilon": (words, (*PRIVATE[:-1], "-1", *WORDS), "--epsilon must be a positive number; found -1"),
-    "epsilon that is a word": (words, (*PRIVATE[:-1], "one", *WORDS), "Invalid value for '--epsilon'.*number"),
+    "epsilon that is a word": (words, (*PRIVATE[:-1], "one", *WORDS), "Invalid value for '?--epsilon'?.*number"),
     "delta of one": (words, (*PRIVATE, *WORDS, "--delta", "1"), "--delta must lie between 0 and 1.*found 1"),
     "delta of nothing": (words, (*PRIVATE, *WORDS, "--delta", "nan"), "--delta must lie between 0 and 1.*found nan"),
     "laplace as it is": (words, (*PRIVATE, *WORDS, "--method", "laplace"), "no form that is proved.*--as-published"),

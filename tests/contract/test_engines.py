@@ -206,7 +206,40 @@ def test_a_sweep_goes_on_from_a_saved_state(backend):
         engine.sweep(table(), ALPHA, 2, prior=0.0, scale=np.ones(K))
     assert_array_equal(one.count(), two.count())
     assert one.holds(documents())
+    longest_first = np.argsort(-documents().lengths, kind="stable")
+    assert one.holds(documents()[longest_first])  # documents that are equally long in the same order
     assert not one.holds(documents()[np.arange(59)])
+
+
+class Scaled:
+    """`interface.WeightRows`: the weights of table · scale, in groups of two words that lie apart."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights, self.n_groups, self.asked = weights, len(weights) // 2, np.zeros(len(weights) // 2, int)
+
+    def write(self, first: int, last: int, rows: np.ndarray) -> None:
+        half = self.n_groups
+        for words in (slice(first, last), slice(half + first, half + last)):
+            rows[words, : self.weights.shape[1]] = self.weights[words]
+        self.asked[first:last] += 1
+
+
+@every_backend
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("n_words", [20, 60_000], ids=["few rows", "many rows"])
+def test_a_model_may_write_the_weights(backend, n_threads, n_words):
+    """The same topics as from a table; every group is asked for once."""
+    corpus = Corpus(documents().words, documents().offsets, [f"w{word}" for word in range(n_words)])
+    weights = np.tile(table(), (n_words // 20, 1))
+    given, written = (backend.open_sweeps(corpus, K, Key.from_seed(1), n_threads=n_threads) for _ in range(2))
+    for engine in (given, written):
+        engine.draw_first_topics()
+    rows = Scaled(weights)
+    for number, rest in ((1, None), (2, 0.7)):
+        given.sweep(weights, ALPHA, number, prior=0.0, scale=np.ones(K), alpha_rest=rest)
+        written.sweep_rows(rows, ALPHA, number, alpha_rest=rest)
+        assert_array_equal(given.count(), written.count())
+        assert (rows.asked == number).all()
 
 
 @every_backend

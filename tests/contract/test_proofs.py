@@ -58,6 +58,16 @@ VARIATIONAL = (
 )
 PROOFS = {
     "models/private/proof.md": Proof(PRIVATE, named=("training/private_fit.py", "training/checkpoint.py"), least=12),
+    "models/adapted/proof.md": Proof(
+        (
+            "models/adapted/model.py",
+            "models/adapted/adapting.py",
+            "engines/threads/proportions.py",
+            "kernels/sums/clipped.py",
+        ),
+        ("training/inputs.py", "engines/threads/units.py", "mechanisms/release.py"),
+        least=12,
+    ),
     "models/spectral/proof.md": Proof(SPECTRAL, least=12),
     "models/variational/proof.md": Proof(VARIATIONAL),
     "models/subsampled/proof.md": Proof(

@@ -28,10 +28,16 @@ PUBLIC = {
     "LaplaceCrossLBLA",
     "LaplaceLDA",
     "Ledger",
+    "LocalLDA",
+    "OnlineLDA",
+    "OnlineLocalLDA",
     "PrivateCrossLDA",
     "PrivateLDA",
+    "Plan",
     "PrivateVectorizer",
+    "RelatedWordsMonitor",
     "Release",
+    "Reports",
     "ReleaseError",
     "SpectralLDA",
     "SubsampledLDA",
@@ -40,7 +46,9 @@ PUBLIC = {
     "WouldLeak",
     "datasets",
     "fit_text",
+    "plan",
     "read",
+    "word_list",
 }
 HEAVY = {"numba", "numpy", "pandas", "polars", "pooch", "rich", "scipy", "sklearn", "typer"}
 

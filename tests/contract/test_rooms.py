@@ -17,16 +17,21 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "_types": (),
     "_files": (),
     "_catalogue": (),
+    "_svg": (),
     "_random": ("_errors", "_types", "kernels"),  # kernels only inside functions: a key may be made without numba
     "kernels": ("_types",),
     "corpus": (*LEDGE, "kernels", "privacy"),  # privacy: what a vocabulary cost
     "privacy": ("_errors", "_files"),
     "mechanisms": (*LEDGE, "privacy", "kernels"),
+    "planning": (*LEDGE, "_svg", "privacy", "mechanisms"),  # mechanisms: their plans; no data, no noise
     "engines": (*LEDGE, "kernels", "corpus"),
     "evaluation": (*LEDGE, "corpus", "kernels", "engines"),  # arrays in, numbers out: it knows no model
-    "release": (*LEDGE, "corpus", "privacy", "engines", "evaluation"),
-    "training": (*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "engines", "release"),
-    "models": (*LEDGE, *["corpus", "kernels", "privacy", "mechanisms", "engines", "evaluation", "release", "training"]),
+    "release": (*LEDGE, "corpus", "privacy", "planning", "engines", "evaluation"),
+    "training": (*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "planning", "engines", "release"),
+    "models": (
+        *(*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "planning"),
+        *("engines", "evaluation", "release", "training"),
+    ),
     "attacks": (*LEDGE, "models", "mechanisms", "privacy", "evaluation", "corpus"),
     "collector": (*LEDGE, "release", "models", "corpus", "mechanisms.local", "privacy"),
     "report": (*LEDGE, "release", "evaluation", "attacks"),

@@ -28,6 +28,9 @@ from discreet import (
     HybridLDA,
     LaplaceCrossLBLA,
     LaplaceLDA,
+    LocalLDA,
+    OnlineLDA,
+    OnlineLocalLDA,
     PrivateCrossLDA,
     PrivateLDA,
     PrivateVectorizer,
@@ -108,6 +111,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
     "laplace": lambda: LaplaceLDA(3, n_sweeps=4, as_published=True, **SEED).fit(corpus()),
     "laplace-plus": lambda: LaplaceLDA(3, n_sweeps=4, every_sweep=True, as_published=True, **SEED).fit(corpus()),
+    "local": lambda: LocalLDA(3, epsilon_bit=2.0, report_words=9, n_sweeps=12, **SEED).fit(corpus()),
+    "local, as published": lambda: LocalLDA(3, f=0.25, n_sweeps=4, as_published=True, **SEED).fit(corpus()),
+    "online": lambda: OnlineLDA(3, n_sweeps=6, **SEED).fit(corpus()),
+    "online-local": lambda: OnlineLocalLDA(3, epsilon_bit=2.0, n_sweeps=6, **SEED).fit(corpus(), prior=corpus()[:50]),
+    "online-local, as published": lambda: OnlineLocalLDA(3, epsilon_bit=2.0, n_sweeps=6, as_published=True, **SEED).fit(
+        corpus(), prior=corpus()[:50]
+    ),
     "variational": lambda: VariationalLDA(3, epsilon=20.0, n_rounds=12, **SEED).fit(corpus()),
     "variational, users": lambda: VariationalLDA(3, epsilon=20.0, n_rounds=6, **SEED).fit(corpus(), groups=USERS),
     "variational, without epsilon": lambda: VariationalLDA(3, n_rounds=6, **SEED).fit(corpus()),

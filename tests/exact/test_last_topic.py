@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.sweeps import SPARSE_FROM, ThreadSweeps
-from discreet.kernels.sweeps.last_topic import LastTopic
-from discreet.kernels.sweeps.slots import WINDOW
+from discreet.kernels.sweeps.last_topic import TABLE, LastTopic, take_last
+from discreet.kernels.sweeps.slots import N_LAST, N_OTHER, SLOTS_SIZE, WINDOW
 from discreet.kernels.sweeps.sparse import sparse_scratch, sweep_sparse
 from discreet.models.beta_liouville import BetaLiouville
 from tests.exact.test_sweep import KERNELS, Kernel, smooth_table, visiting
@@ -92,6 +92,19 @@ def test_parts_of_the_last_factor_are_never_negative_and_add_up(rest):
             kept = n_last * ratio + last.beta * (ratio - last.least)
             assert kept >= 0
             assert kept + last.least * last.beta == pytest.approx((n_last + 0.45) * ratio)
+
+
+@pytest.mark.parametrize("rest", [0.05, 8.0])
+def test_long_documents_are_not_looked_up(rest):
+    """The factor is the same function of m on both sides of the end of the table."""
+    alpha, slots = np.array([0.3, 0.6, 0.45]), np.zeros(SLOTS_SIZE, np.uint64)
+    last = LastTopic.of(alpha, rest)
+    for m in (0, 1, TABLE - 1, TABLE, TABLE + 1, 10 * TABLE):
+        slots[N_LAST], slots[N_OTHER] = 8, m + 7  # of eight tokens with the last topic, one is taken out
+        found = take_last(0, np.uint64(2), last, slots)
+        assert slots[N_LAST] == 7
+        ratio = (last.inner + m) / (rest + m)
+        assert found == np.float32(7 * ratio + 0.45 * (ratio - last.least))
 
 
 @every_kernel

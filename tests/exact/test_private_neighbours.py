@@ -91,6 +91,25 @@ def test_neighbours_differ_by_one_clipped_contribution(level, rate):
     assert max(lengths[1:]) > 0.9  # and it was clipped: the bound is reached
 
 
+WORDS = [f"word{i}" for i in range(N_WORDS)]
+PUBLIC = {
+    "text": lambda: Corpus.from_counts(np.eye(N_WORDS, k=1, dtype=int) + np.eye(N_WORDS, dtype=int), WORDS),
+    "vectors": lambda: {word: np.array([i % 3, 1.0, i % 2]) for i, word in enumerate(WORDS)},
+}
+
+
+@levels
+@pytest.mark.parametrize("kind", PUBLIC)
+def test_public_knowledge_does_not_touch_the_mechanism(level, kind):
+    """The same releases of the same kind are charged as without it, and neighbours differ by one contribution."""
+    d, _, found = compared(level, public=PUBLIC[kind]())
+    assert found == set()
+    plain = compared(level)[0]
+    assert d.model.ledger_.entries == plain.model.ledger_.entries
+    assert [exact.shape for exact in d.exact] == [exact.shape for exact in plain.exact]
+    assert not np.array_equal(d.model.components_, plain.model.components_)  # and it was used
+
+
 @pytest.mark.parametrize("place", [0, 11, 23])
 def test_a_unit_emptied_in_its_place(place):
     """Any unit, not only the last. (The histogram of sizes moves it to the smallest bin: two cells, not one.)"""

@@ -131,7 +131,8 @@ def test_a_pickled_vocabulary_knows_what_it_knew():
     vocabulary = Vocabulary(["rain", "wind"], "text", complete=True)
     assert "rain" in vocabulary  # fills the table of columns, which is not pickled
     again = pickle.loads(pickle.dumps(vocabulary))
-    assert vars(again) == {"words": ("rain", "wind"), "origin": "text", "complete": True, "cost": None}
+    known = {"words": ("rain", "wind"), "origin": "text", "complete": True, "cost": None, "source": ""}
+    assert vars(again) == known
 
 
 def test_an_origin_that_is_none():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet import _svg
 from discreet._errors import DataNotFound, InputError
 from discreet.experiments import report, svg
 from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Results, Table
@@ -336,10 +337,10 @@ def test_the_figure_is_well_formed_and_its_points_are_where_they_belong(results)
 
 
 def test_axes_have_round_ticks():
-    assert svg._linear_ticks(0.0, 10.0) == pytest.approx([0, 2, 4, 6, 8, 10])
-    assert svg._linear_ticks(401.0, 428.0) == pytest.approx([410, 420])
-    assert svg._log_ticks(1.0, 100.0) == pytest.approx([1, 2, 5, 10, 20, 50, 100])
-    assert len(svg._log_ticks(101.0, 109.0)) >= 2
+    assert _svg._linear_ticks(0.0, 10.0) == pytest.approx([0, 2, 4, 6, 8, 10])
+    assert _svg._linear_ticks(401.0, 428.0) == pytest.approx([410, 420])
+    assert _svg._log_ticks(1.0, 100.0) == pytest.approx([1, 2, 5, 10, 20, 50, 100])
+    assert len(_svg._log_ticks(101.0, 109.0)) >= 2
 
 
 def test_a_figure_of_one_value_is_still_drawn():

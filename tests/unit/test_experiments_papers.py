@@ -147,6 +147,17 @@ def test_private_collections_are_a_public_rule_and_judged_by_cross_lda():
     assert cross.plain_cross({**place, "method": "unigram"}) is None
 
 
+def test_halves_by_date_are_the_first_and_the_second_half():
+    assert cross.halves(5).tolist() == ["earlier", "earlier", "later", "later", "later"]
+    cells = cross.DATES.grid.settings(False)
+    assert {setting["collections"] for setting in cells} == {"date"}
+    assert {(setting["method"], setting["epsilon"]) for setting in cells} == {
+        ("private-cross", 1.0),
+        ("unigram", None),
+        ("cross-lda", None),
+    }
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
@@ -165,7 +176,7 @@ def test_alone_it_lists(run):
         (("zaho2021", "figure5"), "did you mean 'zhao2021'?"),
         (("zhao2021", "figre5"), "did you mean 'figure5'?"),
         (("qqq", "figure5"), "there are private, zhao2021"),
-        (("zhao2019", "x"), "there are figure1."),
+        (("zhao2019", "x"), "there are figure1, figure2."),
     ],
 )
 def test_a_typo_gets_one_line(run, given, hint):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from discreet._svg import COLOURS
 from discreet.experiments import compare, methods
 from discreet.experiments.experiment import Results
 from discreet.experiments.intervals import Verdict
@@ -15,7 +16,6 @@ from discreet.experiments.papers.decarolis2020 import moments as spectral_moment
 from discreet.experiments.papers.decarolis2020.error import FIGURE_2, A, B, C
 from discreet.experiments.papers.decarolis2020.moments import EXACT, FIGURE_3, SAMPLED
 from discreet.experiments.papers.decarolis2020.text import FIGURE_4, TABLE_2
-from discreet.experiments.svg import COLOURS
 from discreet.experiments.tables import lay_out
 from discreet.models.spectral.tensor import decompose
 

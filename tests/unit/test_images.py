@@ -12,7 +12,19 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.model_selection import GroupShuffleSplit
 
-from discreet import Corpus, CrossLDA, DataNotFound, InputError, PrivateLDA, Release, Vocabulary, WouldLeak, read
+from discreet import (
+    Corpus,
+    CrossLDA,
+    DataNotFound,
+    InputError,
+    LaplaceCrossLBLA,
+    LaplaceLDA,
+    PrivateLDA,
+    Release,
+    Vocabulary,
+    WouldLeak,
+    read,
+)
 from discreet.corpus import Codebook, Grid, Patches, image_patches, read_images
 from discreet.corpus.kmeans import _first_centres, k_means, nearest
 from discreet.corpus.lines import watched_by
@@ -378,3 +390,14 @@ def test_a_codebook_of_private_pictures_is_not_public(folder, public, tmp_path):
 def test_a_codebook_of_private_pictures_keeps_no_digests(patches):
     assert Codebook.learn(patches, 5).learnt_from == frozenset()
     assert len(Codebook.learn(patches, 5, public=True).learnt_from) == 10  # two of the twelve are copies
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_a_claim_says_that_visual_words_are_of_the_private_pictures(patches, public):
+    """The published forms promise nothing proven, so they are not refused."""
+    codebook = replace(Codebook.learn(patches, 20), public=public)
+    corpus = codebook.corpus(patches)
+    for model in (LaplaceCrossLBLA(2, n_sweeps=1, as_published=True), LaplaceLDA(2, n_sweeps=1, as_published=True)):
+        guarantee = str(model.fit(corpus).guarantee_)
+        assert ("the visual words were learnt from the private pictures" in guarantee) == (not public)
+        assert "private text" not in guarantee

@@ -89,10 +89,26 @@ def test_of_a_single_topic_or_word_the_prior_says_nothing(small):
 
 def test_divisors_give_posterior_means():
     counts = np.random.default_rng(1).integers(0, 9, (5, V))
-    divisor, ratio = word_divisors((counts + BETA).sum(axis=1), (counts + BETA)[:, -1], WORD_REST - BETA[:-1].sum())
+    divisor, ratio = word_divisors((counts + BETA).sum(axis=1), (counts + BETA)[:, -1], BETA[:-1].sum(), WORD_REST)
     found = (counts + BETA) / divisor[:, None]
     found[:, -1] *= ratio
     assert_allclose(found, words_prior().posterior_mean(counts))
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["counts", "sums"])
+@pytest.mark.parametrize("scale", [1.0, 1e12, 1e16])
+def test_divisors_of_a_heavy_prior_with_a_light_sum(scale, known):
+    """Λ is up to 10^18 times a: in a − Λ + Λ nothing of a is left. Without the counts, they are lost in Λ too."""
+    beta, rest = np.array([0.3, 0.4, 0.5]) * [scale, scale, 1.0], 0.01
+    counts = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 7.0], [3.0, 2.0, 4.0]])[: 2 if not known else 3]
+    given = counts + beta
+    inner = counts[:, :-1].sum(axis=1) if known else None
+    divisor, ratio = word_divisors(given.sum(axis=1), given[:, -1], beta[:-1].sum(), rest, inner)
+    found = given / divisor[:, None]
+    found[:, -1] *= ratio
+    expected = BetaLiouville(beta[:-1], rest, beta[-1]).posterior_mean(counts)
+    assert_allclose(found, expected, rtol=1e-9 if known or scale == 1 else 1e-2)
+    assert_allclose(found.sum(axis=1), 1.0, rtol=1e-9 if known or scale == 1 else 1e-2)
 
 
 @pytest.mark.parametrize("beta", [0.05, BETA], ids=["one", "each word"])

@@ -142,7 +142,7 @@ def test_reconstruction_in_pieces_is_the_same(monkeypatch):
 
 @pytest.mark.parametrize("published", [False, True])
 def test_both_guarantees_are_there_and_both_forms_are_proven(published):
-    model = LocalLDA(2, epsilon_bit=1.5, max_words=4, as_published=published, **FEW).fit(planted())
+    model = LocalLDA(2, epsilon_bit=1.5, report_words=4, as_published=published, **FEW).fit(planted())
     word, report = model.guarantee_, model.report_guarantee_
     assert (word.unit, word.basis) == (Unit.BIT, Basis.PROVEN)
     assert (report.unit, report.basis) == (Unit.REPORT, Basis.PROVEN)
@@ -194,7 +194,7 @@ def test_bad_requests():
     for options in ({}, {"epsilon_bit": 1.0, "f": 0.5}):
         with pytest.raises(InputError, match="give either epsilon_bit="):
             LocalLDA(2, **options, **FEW).fit(corpus)
-    with pytest.raises(InputError, match="randomised with epsilon_bit=2 and max_words=None"):
+    with pytest.raises(InputError, match="randomised with epsilon_bit=2 and report_words=None"):
         LocalLDA(2, epsilon_bit=1.0, **FEW).fit(reports_of(corpus))
     with pytest.raises(InputError, match="about 40 words, but the vocabulary has 2"):
         Reports(reports_of(corpus).response, reports_of(corpus).packed, ["a", "b"])

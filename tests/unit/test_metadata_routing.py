@@ -11,7 +11,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from discreet import CrossLDA
+from discreet import LDA, CrossLDA
+from discreet._errors import InputError
 
 
 @pytest.fixture
@@ -35,8 +36,8 @@ def routed() -> Pipeline:
 
 
 def test_collections_reach_a_model_in_a_pipeline(two_collections):
-    """fit, transform, fit_transform and predict, as called on the model itself. (Pipeline.score passes sample_weight on
-    under routing, also where it is None, and fails on every last step whose score has no such argument.)"""
+    """fit, transform, fit_transform, predict and score, as called on the model itself. (Pipeline.score passes
+    sample_weight on under routing, also where it is None.)"""
     counts, names = two_collections
     alone = CrossLDA(2, n_sweeps=20, n_average=1, random_state=0).fit(counts, collections=names)
     with config_context(enable_metadata_routing=True):
@@ -44,6 +45,9 @@ def test_collections_reach_a_model_in_a_pipeline(two_collections):
         mixtures = pipeline.transform(counts, collections=names)
         again = routed().fit_transform(counts, collections=names)
         assert_array_equal(pipeline.predict(counts), alone.predict(counts))
+        assert pipeline.score(counts, collections=names) == alone.score(counts, collections=names)
+        plain = make_pipeline(FunctionTransformer(), LDA(2, n_sweeps=5, random_state=0)).fit(counts)
+        assert plain.score(counts) == plain[-1].score(counts)
     assert_array_equal(mixtures, alone.transform(counts, collections=names))
     assert_array_equal(again, mixtures)
 
@@ -64,6 +68,13 @@ def test_collections_follow_the_folds(two_collections):
     ]
     assert found.tolist() == by_hand
     assert search.best_estimator_.collections_.tolist() == ["east", "west"]
+
+
+def test_documents_have_no_weights(two_collections):
+    counts, names = two_collections
+    for model in (CrossLDA(2, n_sweeps=5).fit(counts, names), LDA(2, n_sweeps=5).fit(counts)):
+        with pytest.raises(InputError, match="documents have no weights"):
+            model.score(counts, names, np.ones(80))
 
 
 def test_collections_that_nobody_asked_for_are_refused(two_collections):

@@ -65,6 +65,20 @@ def test_the_best_of_a_search_says_that_it_is_one_of_five(tmp_path: Path) -> Non
     assert ALONE.format(5) in (tmp_path / "m" / "release.json").read_text("utf-8")
 
 
+@pytest.mark.parametrize("shared", [True, False], ids=["shared ledger", "own ledgers"])
+def test_the_best_of_a_search_says_that_scores_chose_it(shared: bool) -> None:
+    """Scores on held-out documents are exact, so choosing by them costs what no ledger counts."""
+    ledger = Ledger(Budget(100, 0.1), unit="document") if shared else None
+    best = search(private(ledger=ledger)).fit(COUNTS).best_estimator_
+    said = "chosen without looking at private documents (it was fitted by GridSearchCV)"
+    told = everything_said(best)  # one line names the first condition: without a shared ledger, the number of fits
+    assert all(said in text for text in (told if shared else (told[1], told[3])))
+    assert sum(said in reason for reason in best.guarantee_.reasons) == 1
+    assert said not in str(private(ledger=ledger).fit(COUNTS).guarantee_)
+    models = cross_validate(private(ledger=ledger), COUNTS, cv=2, return_estimator=True)["estimator"]
+    assert all(said not in str(model.guarantee_) for model in models)  # nothing was chosen yet
+
+
 def test_every_model_of_a_cross_validation_knows_of_all() -> None:
     """The first too: it may be the one that is chosen."""
     models = cross_validate(private(), COUNTS, cv=3, return_estimator=True)["estimator"]

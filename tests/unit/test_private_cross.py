@@ -343,6 +343,24 @@ def test_bad_labels_are_found_before_words_are_charged():
 
 
 @noisy
+@pytest.mark.filterwarnings("ignore:only . words")
+def test_one_collection_is_warned_of_before_words_are_charged():
+    """Once: not again when the topics are trained."""
+    documents, _ = texts()
+    ledger, charged = Ledger(Budget(20.0, 1e-6)), []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        shown = warnings.showwarning
+        warnings.showwarning = lambda message, *_, **__: charged.append((str(message), len(ledger.entries)))
+        fit_text(tiny(epsilon=20.0, ledger=ledger), documents, collections=["all"] * len(documents))
+        warnings.showwarning = shown
+    del told
+    ours = [n_charges for message, n_charges in charged if "only one collection" in message]
+    assert ours == [0]
+    assert len(ledger.entries) > 0
+
+
+@noisy
 def test_counts_of_selected_words_carry_collections():
     documents, names = texts()
     whole = Corpus.from_texts(documents, collections=names)

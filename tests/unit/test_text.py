@@ -13,7 +13,7 @@ from discreet._errors import DataNotFound, InputError
 from discreet.corpus import Corpus, CorpusBuilder, Tokenizer, Vocabulary, english_stop_words, public_vocabulary
 from discreet.corpus import builder as room
 
-TEXTS = ["The cat saw a bee; the bee fled.", "", "Zebra! zebra? ZEBRA x9x café", "of the and"]
+TEXTS = ["The cat saw a bee; the bee fled.", "", "Zebra! zebra? ZEBRA x9x ca", "of the and"]
 
 
 def built(texts, **options):
@@ -24,13 +24,13 @@ def built(texts, **options):
 
 
 def test_default_tokens_are_three_letters_or_more():
-    assert Tokenizer()("The cat's TOES, bee2 été a_b ab abc") == ["cat", "toes", "abc"]
+    assert Tokenizer()("The cat's TOES, bee2 été a_b ab abc") == ["cat", "toes", "été", "abc"]
 
 
 def test_each_option_of_the_tokenizer_does_something():
     assert Tokenizer(stop_words=None)("The cat") == ["the", "cat"]
     assert Tokenizer(stop_words=frozenset({"cat"}))("The cat") == ["the"]
-    assert Tokenizer(lowercase=False)("The cat") == ["cat"]
+    assert Tokenizer(lowercase=False)("The cat") == ["The", "cat"]
     assert Tokenizer(pattern=r"\w+")("oui été 42") == ["oui", "été", "42"]
     assert Tokenizer(pattern=r"#(\w+)")("a #tag") == ["tag"]
 
@@ -53,7 +53,8 @@ def test_stop_words_are_scikit_learns():
         ({"pattern": r"\w*"}, "also matches empty text"),
         ({"pattern": r"\b"}, "also matches empty text"),
         ({"pattern": r"(x)?[a-z]+"}, "also matches empty text"),
-        ({"stop_words": "german"}, "must be 'english'"),
+        ({"stop_words": "klingon"}, "no stop words for the language 'klingon'; there are those of en, ar, bg"),
+        ({"stop_words": "germn"}, "Did you mean 'german'"),
     ],
 )
 def test_bad_tokenizers(options, message):
@@ -177,7 +178,11 @@ def test_a_refused_document_leaves_no_trace():
         (["cat"], {"max_words": 0}, "max_words must be a whole number"),
         (["cat"], {"max_words": 1.5}, "max_words must be a whole number"),
         (["cat"], {"max_words": 2, "vocabulary": ["cat"]}, "both given"),
-        (["cat"], {"vocabulary": ["Cat", "of"]}, "no word of the vocabulary can come out .* 'Cat'"),
+        (
+            ["cat"],
+            {"vocabulary": ["Cat", "of"]},
+            "no word of the vocabulary, for instance 'Cat', is a word by the usual rules",
+        ),
     ],
 )
 def test_bad_builders(texts, options, message):

@@ -174,7 +174,8 @@ BAD = [
     {"share": 1.5},
     {"token_pattern": 3},
     {"token_pattern": "(a)(b)"},
-    {"stop_words": "german"},
+    {"stop_words": "klingon"},
+    {"stop_words": 3},
     {"output": "frame"},
     {"ledger": 3},
 ]
@@ -182,7 +183,7 @@ BAD = [
 
 @pytest.mark.parametrize("options", BAD, ids=str)
 def test_bad_parameters_are_one_line_and_cost_nothing(options):
-    named = [*options, "token pattern"]
+    named = [*options, "token pattern", "stop words"]
     check_refusal(lambda ledger: PrivateVectorizer(**{"ledger": ledger, **options}).fit(TEXTS), named)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from discreet import LDA, HybridLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
 from discreet._errors import InputError, counted
-from discreet.cli.wording import OPTIONS, in_options
+from discreet.cli.wording import OPTIONS, bad_value, in_options
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,29 @@ def test_every_option_of_fit_that_sets_a_parameter_is_known():
 
     for option, parameter in PARAMETERS.items():
         assert OPTIONS[parameter] == f"--{option}"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (
+            "Invalid value for '--topics' / '-k': Input should be a valid integer, unable to parse string",
+            "Invalid value for --topics: it must be a whole number.",
+        ),
+        (
+            "Invalid value for '--epsilon': Input should be a valid number, unable to parse string as a number",
+            "Invalid value for --epsilon: it must be a number.",
+        ),
+        (
+            "Invalid value for '--threads': Input should be greater than or equal to 1",
+            "Invalid value for --threads: it must be at least 1.",
+        ),
+        (
+            "Invalid value for '--configuration': Input should be less than or equal to 4.",
+            "Invalid value for --configuration: it must be at most 4.",
+        ),
+        ("Invalid value for '--seed': 'x' is not an integer.", "Invalid value for '--seed': 'x' is not an integer."),
+    ],
+)
+def test_values_that_an_option_does_not_take(theirs, ours):
+    assert bad_value(theirs) == ours

@@ -15,7 +15,7 @@ class Unlocked:
     """An iterator as it would be without Python's lock: another thread may come between looking and taking."""
 
     def __init__(self, items: range) -> None:
-        self.place, self.end = 0, len(items)
+        self.place, self.items = 0, items
 
     def __iter__(self) -> Unlocked:
         return self
@@ -23,10 +23,10 @@ class Unlocked:
     def __next__(self) -> int:
         place = self.place
         time.sleep(0.0001)
-        if place >= self.end:
+        if place >= len(self.items):
             raise StopIteration
         self.place = place + 1
-        return place
+        return self.items[place]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
@@ -39,6 +39,25 @@ def test_each_piece_is_done_once(monkeypatch, n_threads, n_pieces):
     threads.share(lambda thread, piece: done.update([piece]), n_pieces)
     threads.close()
     assert done == Counter(range(n_pieces))
+
+
+def test_a_thread_takes_its_own_pieces_first_and_then_helps_others():
+    """Thread 1 sleeps in its first piece until all other pieces are done, so thread 0 does them."""
+    done: list[tuple[int, int]] = []
+    threads, n_pieces = Workers(2), 6
+
+    def work(thread: int, piece: int) -> None:
+        while thread == 1 and len(done) < n_pieces - 1:
+            time.sleep(0.001)
+        while thread == 0 and not waiting:  # thread 1 has its first piece
+            time.sleep(0.001)
+        done.append((thread, piece))
+
+    waiting: list[int] = []
+    threads.share(lambda thread, piece: (waiting.append(piece) if thread else None, work(thread, piece))[1], n_pieces)
+    threads.close()
+    assert waiting == [1]
+    assert done == [(0, 0), (0, 2), (0, 4), (0, 3), (0, 5), (1, 1)]
 
 
 def test_an_error_of_another_thread_is_raised():

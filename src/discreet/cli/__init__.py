@@ -70,7 +70,9 @@ def _run(arguments: list[str]) -> int:
             raise
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "discreet"
-        text = _unknown_option(error) or error.format_message().rstrip()
+        from discreet.cli.wording import bad_value
+
+        text = _unknown_option(error) or bad_value(error.format_message().rstrip())
         return _refuse(f"{text}{'' if text.endswith(('.', '?')) else '.'} See '{path} --help'.")
     return code if isinstance(code, int) else 0
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli import budget, collect, data, demo, fit, models, reproduce
+from discreet.cli import budget, collect, data, demo, fit, models, plan, reproduce
 from discreet.cli.panels import InPanels
 
 app = typer.Typer(
@@ -51,6 +51,11 @@ def _add(function: Callable[..., None], short_help: str, example: str, kind: typ
 
 
 _add(demo.demo, "Train on text that is on every machine", "discreet demo --quick")
+_add(
+    plan.plan,
+    "Say what to expect of a private model before anything is spent",
+    "discreet plan --documents 3400 --words-per-document 120 --epsilon 1 --topics 20",
+)
 _add(
     fit.fit,
     "Train a model and write its folder",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,13 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._catalogue import METHODS
-from discreet._errors import InputError, WouldLeak, counted
+from discreet._errors import InputError, WouldLeak
 from discreet.cli import show
-from discreet.cli.methods import Chosen, check_method, make_model
+from discreet.cli.foresee import (
+    TopicsOption,
+    WordsShareOption,
+    YesOption,
+    check_share,
+    foresee,
+    plan_of,
+    topics_asked,
+)
+from discreet.cli.local import BatchOption, EpsilonBitOption, ReportWordsOption
+from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
+from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
+from discreet.cli.public import PublicOption, open_public
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
+    CollectionsOption,
     DatasetOption,
     FileArgument,
     GroupOption,
@@ -29,29 +40,37 @@ from discreet.cli.source import (
     LemmasOption,
     MaxWordsOption,
     OverwriteOption,
+    PhrasesOption,
     StopWordsOption,
     TextOption,
     ThreadsOption,
     TokenPatternOption,
     VocabularyOption,
     holds_pictures,
+    named_collections,
     open_compared,
     open_corpus,
 )
 from discreet.cli.wording import in_options
+from discreet.cli.words import check_phrases, note_reading
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
     from discreet.privacy.budget import BudgetFile
     from discreet.release.release import Release
-    from discreet.training.loop import SweepInfo
 
 
 PANELS = {
-    "Common options": ("output", "text", "n_topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
-    "Privacy": ("delta", "units", "checkpoint"),
-    "Reading": ("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "codebook", "collection", "label"),
-    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "threads", "seed"),
+    "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
+    "Privacy": (
+        *("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
+        *("epsilon_bit", "report_words"),
+    ),
+    "Reading": (
+        *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
+        *("codebook", "collection", "label"),
+    ),
+    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "batch", "threads", "seed"),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
 """How ``fit --help`` shows the parameters below."""
@@ -77,22 +96,26 @@ def fit(
         int | None,
         typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), if that is public."),
     ] = None,
+    public: PublicOption = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
     ] = None,
+    epsilon_bit: EpsilonBitOption = None,
+    report_words: ReportWordsOption = None,
+    batch: BatchOption = None,
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
             metavar="|".join(METHODS),
-            help="The model: private (with --collection private-cross) with --epsilon, otherwise lda.",
+            help="The model: private (or private-cross) with --epsilon, local with --epsilon-bit, otherwise lda.",
         ),
     ] = None,
     as_published: Annotated[
         bool,
         typer.Option(
-            "--as-published", help="cross-…, hybrid…, laplace…, spectral, subsampled: the paper's form; claimed."
+            "--as-published", help="cross-…, hybrid…, laplace…, …local, spectral, subsampled: the paper's form."
         ),
     ] = False,
     epsilon_inherent: Annotated[
@@ -116,14 +139,16 @@ def fit(
             help="spectral, with --as-published: one of the paper's four configurations.",
         ),
     ] = None,
-    n_topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", min=1, help="Number of topics.")] = 20,
+    topics: TopicsOption = None,
     sweeps: Annotated[
         int | None,
         typer.Option(
             "--sweeps", metavar="N", min=1, help="Passes over the documents; lda 200, cross-… 600 by default."
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="Prior weight of each topic in a document.")] = 0.1,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Prior weight of each topic in a document; 0.1 by default.")
+    ] = None,
     beta: Annotated[
         float | None, typer.Option("--beta", help="Prior weight of each word in a topic; lda, cross-… 0.01 by default.")
     ] = None,
@@ -142,13 +167,17 @@ def fit(
     text: TextOption = None,
     group: GroupOption = None,
     collection: CollectionOption = None,
+    collections: CollectionsOption = None,
     label: LabelOption = None,
     vocabulary: VocabularyOption = None,
     max_words: MaxWordsOption = None,
     stop_words: StopWordsOption = None,
     token_pattern: TokenPatternOption = None,
     lemmas: LemmasOption = None,
+    phrases: PhrasesOption = None,
+    words_share: WordsShareOption = None,
     codebook: CodebookOption = None,
+    yes: YesOption = False,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
@@ -159,24 +188,31 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model on FILE and write it to the folder MODEL, completely or not at all."""
-    name = method or ("lda" if epsilon is None else "private" if collection is None else "private-cross")
+    usual = "lda" if epsilon_bit is None else "local"
+    name = method or (usual if epsilon is None else "private" if collection is None else "private-cross")
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
         "budget": budget,
         "units": units,
+        "public": public,
         "checkpoint": checkpoint,
+        "collections": named_collections(collections),
         "sweeps": sweeps,
         "beta": beta,
         "alpha-rest": alpha_rest,
         "beta-rest": beta_rest,
         "as-published": as_published or None,
+        "epsilon-bit": epsilon_bit,
+        "report-words": report_words,
+        "batch": batch,
         "epsilon-inherent": epsilon_inherent,
         "epsilon-laplace": epsilon_laplace,
         "adaptive": adaptive or None,
         "configuration": configuration,
     }
     row = check_method(name, given)
+    asked = topics_asked(topics, name, given)
     from discreet.release.folder import check_target
 
     if str(output) == "-":
@@ -197,8 +233,21 @@ def fit(
     pictures = holds_pictures(file, dataset)
     # then --max-words applies to the released words; pictures have no words to select
     selecting = row.selects_words and vocabulary is None and not pictures
+    check_share(words_share, selecting=selecting)
+    chosen = vocabulary is not None or max_words is not None
+    check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
     opened = partial(open_compared, name) if row.model.collections else open_corpus
-    with _no_names_of_pictures() if row.private and pictures else nullcontext():
+    reading: dict[str, Any] = {
+        "stop_words": stop_words,
+        "token_pattern": token_pattern,
+        "lemmas": lemmas,
+        "phrases": phrases,
+    }
+    if public is not None:
+        fixed = asked if name == "adapted" else None  # PrivateLDA takes as many topics as it is asked for
+        given["public"] = open_public(public, file, dataset, n_topics=fixed, quiet=quiet, **reading)
+    asked = asked or row.n_topics
+    with no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
             dataset,
@@ -208,17 +257,13 @@ def fit(
             label=label,
             vocabulary=vocabulary,
             max_words=None if selecting else max_words,
-            stop_words=stop_words,
-            token_pattern=token_pattern,
-            lemmas=lemmas,
             codebook=codebook,
+            **reading,
             max_tokens=LONGEST_DOCUMENT if row.private else None,  # one unit must not stop a private run
             quiet=quiet,
         )
-    if lemmas is not None and lemmas.lower() != "en" and stop_words is None and vocabulary is None and not quiet:
-        show.note(f"note: the stop words are English; give those of the language {lemmas} with --stop-words FILE")
-    if vocabulary is not None and not quiet:
-        _note_lost_words(vocabulary, corpus)
+    if not quiet:
+        note_reading(corpus, vocabulary=vocabulary, lemmas=lemmas, stop_words=stop_words)
     if row.private:
         check_words(corpus, name, row, selecting=selecting)
     unused = {"group": None if row.users else group, "label": label}
@@ -227,27 +272,34 @@ def fit(
         show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
     if not row.users:
         corpus = replace(corpus, groups=None)
+    alpha = row.form.defaults.get("alpha", ALPHA) if alpha is None else alpha
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
     if file_of_budget is not None:
         from discreet.privacy import Ledger
 
         common["ledger"] = Ledger(file=file_of_budget)
     if not quiet and not row.private:
-        common["callbacks"] = [partial(_note_corpus, corpus)]
+        common["callbacks"] = [partial(note_corpus, corpus)]
     elif not quiet and budget is not None:
         common["callbacks"] = [
-            partial(_note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
+            partial(note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
         ]
+    planned = plan_of(name, given, asked, corpus, words_share, selecting=selecting)
+    n_topics = int(asked) if planned is None else planned.known.n_topics
     check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
     model = make_model(row, n_topics, given, **common)  # last: bad input is reported before its import
+    if planned is not None:
+        foresee(planned, asked=asked, yes=yes, quiet=quiet)
     start = time.perf_counter()
     from discreet.models.fit_text import fit_text
     from discreet.training.checkpoint import kept_until_safe
 
     paid, failed = Paid(file_of_budget), None
-    with _warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
-        found = None if quiet else partial(_note_words, budget)
-        model = fit_text(model, corpus, max_words=max_words if selecting else None, after_selection=found)
+    with warnings_as_notes(), stoppable(checkpoint, paid), kept_until_safe():
+        found = None if quiet else partial(note_words, budget)
+        share = words_share or (planned.expected.share if planned is not None else 0.0) or None
+        most = max_words if selecting else None
+        model = fit_text(model, corpus, max_words=most, share=share, after_selection=found)
         seconds = time.perf_counter() - start
         release = model.release()
         failed = save(release, output, overwrite=overwrite, paid=paid)
@@ -259,44 +311,6 @@ def fit(
 
 def _nested(one: Path, other: Path) -> bool:
     return one == other or one in other.parents or other in one.parents
-
-
-def _note_corpus(corpus: Corpus, info: SweepInfo) -> None:
-    """Print the size of the corpus, once the first sweep has shown that it can be used."""
-    if info.sweep == 1:
-        empty = f" ({corpus.n_empty:,} of them empty)" if corpus.n_empty else ""
-        n_documents, n_words = counted(corpus.n_documents, "document"), counted(corpus.n_words, "word")
-        show.note(f"{n_documents}{empty}, {n_words}, {counted(corpus.n_tokens, 'token')}")
-
-
-def _note_lost_words(vocabulary: Path, corpus: Corpus) -> None:
-    """Name words of the list that the tokenizer never finds: they would be lost silently. (No document is read.)"""
-    if corpus.tokenizer is None:
-        return
-    words_of, lemmas = corpus.tokenizer.words_of, corpus.tokenizer.lemmas
-    lost = [word for word in corpus.vocabulary if word not in words_of(f"{word} {word.capitalize()}")]
-    if lost and lemmas is not None:
-        show.note(
-            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} have another word as their "
-            f"lemma, for instance {lost[0]!r}; text is read by its lemmas, so most of them are never found"
-        )
-    elif lost:
-        show.note(
-            f"note: {len(lost):,} of {counted(corpus.n_words, 'word')} of {vocabulary} cannot be found in any text, "
-            f"for instance {lost[0]!r}: --token-pattern says what a word is"
-        )
-
-
-def _note_words(budget: Path | None, n_words: int) -> None:
-    """Print how many words were selected; this number is released with them."""
-    charged = "" if budget is None else f"; {budget} has been charged for them"
-    show.note(f"selected privately: {counted(n_words, 'word')}{charged}")
-
-
-def _note_charge(budget: Path, what: str, info: SweepInfo) -> None:
-    """Print what was charged before the user may stop the run: stopping does not restore the budget."""
-    if info.sweep == 1:
-        show.note(f"{budget} has been charged for {what}, even if it is interrupted")
 
 
 def _open_budget(path: Path | None) -> BudgetFile | None:
@@ -328,30 +342,6 @@ def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> N
             "the words were read from the private text, and a word that one person used can identify that person. Name "
             f"a public word list with --vocabulary, and leave --max-words out. ({why})"
         )
-
-
-@contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """Warnings of the library, each as one line for the user at the terminal."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: show.note(f"warning: {in_options(str(message))}")
-        yield
-
-
-@contextmanager
-def _no_names_of_pictures() -> Iterator[None]:
-    """Of private pictures neither the names nor the number of those that are left out is printed."""
-    from discreet.corpus.readers.images import PicturesLeftOut
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PicturesLeftOut)
-        yield
-    if any(issubclass(one.category, PicturesLeftOut) for one in caught):
-        show.note("warning: some pictures cannot be read, or are smaller than a patch, and were left out")
-    for one in caught:
-        if not issubclass(one.category, PicturesLeftOut):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _report(release: Release, output: Path, seconds: float | None, *, quiet: bool, as_json: bool) -> None:

@@ -18,18 +18,26 @@ PARAMETERS = {
     "epsilon": "epsilon",
     "delta": "delta",
     "units": "n_units",
+    "public": "public",
     "checkpoint": "checkpoint",
+    "collections": "collection_names",
     "sweeps": "n_sweeps",
     "beta": "beta",
     "alpha-rest": "alpha_rest",
     "beta-rest": "beta_rest",
     "as-published": "as_published",
+    "epsilon-bit": "epsilon_bit",
+    "report-words": "report_words",
+    "batch": "batch_size",
     "epsilon-inherent": "epsilon_inherent",
     "epsilon-laplace": "epsilon_laplace",
     "adaptive": "adaptive",
     "configuration": "configuration",
 }
 """Option → parameter of the estimator. (``--budget`` becomes a ledger, which ``fit`` opens.)"""
+
+TOPICS, ALPHA = 20, 0.1
+"""The usual number of topics, and the usual prior weight of each in a document."""
 
 
 class Chosen(NamedTuple):
@@ -53,6 +61,11 @@ class Chosen(NamedTuple):
     @property
     def private(self) -> bool:
         return self.form.private
+
+    @property
+    def n_topics(self) -> int:
+        """The number of topics if none is asked for."""
+        return int(self.form.defaults.get("n_topics", TOPICS))
 
     @property
     def users(self) -> bool:
@@ -82,7 +95,9 @@ def check_method(name: str, given: Mapping[str, Any]) -> Chosen:
 
 
 NEEDED = {
+    "public": ", public text or a model of it, such as --public dataset:arxiv",
     "epsilon": ", the privacy budget of the run, such as --epsilon 1",
+    "epsilon-bit": ", the epsilon of one word of a report, such as --epsilon-bit 2",
     "epsilon-inherent": ", the paper's bound on the draws of one sweep, such as --epsilon-inherent 10",
     "configuration": ", the paper's own, such as --configuration 1",
 }
@@ -115,12 +130,14 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
             f"{chosen.model.method} takes no epsilon (found {value:g}): it adds no noise and promises nothing. "
             f"{_private_way(chosen.model)}, or leave --epsilon out for an ordinary one."
         )
+    if option == "budget" and "epsilon-bit" in chosen.options:
+        return f"{chosen.called} takes no --budget: each client spends on its own report. Leave --budget out."
     if option == "budget" and chosen.private:
         return (
             f"{chosen.called} takes no --budget: its epsilon is only claimed, and no budget can account for it. "
             "Leave one out."
         )
-    if not chosen.private and option in ("delta", "budget", "units", "checkpoint"):
+    if not chosen.private and option in ("delta", "budget", "units", "public", "checkpoint"):
         return f"--{option} is for private models. Add --epsilon, such as --epsilon 1, or leave --{option} out."
     return f"{chosen.called} takes no --{option}{found}. Leave it out.{_hint(chosen, option)}"
 
@@ -128,7 +145,9 @@ def _refusal(chosen: Chosen, option: str, value: Any) -> str:
 def _hint(chosen: Chosen, option: str) -> str:
     """Which options or methods an option goes with."""
     model = chosen.model
-    if option == "epsilon":  # of private forms, only the hybrids as published have none
+    if option == "epsilon" and "epsilon-bit" in chosen.options:
+        return " Give --epsilon-bit, the epsilon of one word of a report; that of the whole report is printed with it."
+    if option == "epsilon":  # of the other private forms, only the hybrids as published have none
         return " Give the parts of a sweep: --epsilon-inherent, and --epsilon-laplace unless there is to be no noise."
     if model.sound is not None and option in model.sound.options and not chosen.private:
         return " It goes with --epsilon."
@@ -148,7 +167,7 @@ def _all_options(model: Model) -> set[str]:
 
 def _check_numbers(given: Mapping[str, Any]) -> None:
     """Check the numbers that decide how much privacy is spent, with messages for the command line."""
-    for option in ("epsilon", "epsilon-inherent", "epsilon-laplace"):
+    for option in ("epsilon", "epsilon-bit", "epsilon-inherent", "epsilon-laplace"):
         if option in given and not 0 < given[option] < math.inf:
             raise InputError(
                 f"--{option} must be a positive number; found {given[option]:g}. Smaller is stricter; try 1."
@@ -172,5 +191,5 @@ def make_model(chosen: Chosen, n_topics: int, given: Mapping[str, Any], **common
     if "alpha0" in known and "alpha" in common:  # the sum over topics of what other methods call alpha
         common["alpha0"] = n_topics * common["alpha"]
     common = {parameter: value for parameter, value in common.items() if parameter in known}
-    model: TopicModel = kind(n_topics, **{**chosen.form.defaults, **common, **named})
+    model: TopicModel = kind(**{**chosen.form.defaults, "n_topics": n_topics, **common, **named})
     return model

@@ -41,6 +41,12 @@ CURATOR = (
 )
 
 
+PREDICTED = {
+    "accuracy": "share of the documents whose collection is predicted, all collections being alike beforehand",
+    "majority": "the same by the largest collection: what a prediction must beat",
+}
+"""Measures of cross-collection models."""
+
 UNORDERED = (
     "note: counts and pictures have no word order, so the windows of C_V and C_NPMI are whole documents here; compare "
     "them with each other, not with those of text."
@@ -150,14 +156,17 @@ def evaluate(
     from discreet.release.release import Release
 
     release = Release.load(model)
-    tokenizer = (release.tokenizer or Tokenizer()).without_stop_words()  # the vocabulary decides which words count
+    known = release.tokenizer or Tokenizer()
+    tokenizer = replace(known.for_vocabulary(release.vocabulary), stop_words=None)  # it decides which words count
     _check_collection(model, release, collection)
     pictures = _pictures(model, release, file, dataset)
     how: dict[str, Any] = {"codebook": release.codebook} if pictures else {"tokenizer": tokenizer}
     opened = open_corpus if release.collections is None else partial(open_compared, str(model))
     everything = opened(file, dataset, text=text, collection=collection, **how)
     corpus = _known(model, everything.restrict(release.vocabulary))
-    covered = coverage(everything, release.vocabulary, ignored=replace(tokenizer, stop_words="english").stop_set)
+    covered = coverage(
+        everything, release.vocabulary, ignored=replace(known, stop_words=known.stop_words or "english").stop_set
+    )
     unigram = unigram_perplexity(corpus, n_threads=threads)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
     held_out = release.completion(corpus, n_threads=threads)
@@ -170,6 +179,7 @@ def evaluate(
     if release.collection_topics is not None:
         both = release.topics, release.collection_topics
         mixed["mixed_c_v"] = mixed_coherence(*both, corpus, top_n=best, window=window).mean
+    predicted = {} if release.collections is None else _prediction(release, corpus, threads)
     spread = diversity(release.topics, top_n=wide)
     if as_json:
         show.as_json(
@@ -180,6 +190,7 @@ def evaluate(
                 "scored_documents": held_out.n_documents,
                 "scored_tokens": held_out.n_tokens,
                 "coherence": {"c_v": c_v, "c_npmi": c_npmi, "u_mass": u_mass, **mixed},
+                **predicted,
                 "windows": "usual" if ordered else "documents",
                 "diversity": spread,
             }
@@ -197,6 +208,7 @@ def evaluate(
                 ("C_NPMI", f"{c_npmi:.4f}", "the same by normalised mutual information"),
                 ("U_Mass", f"{u_mass:.4f}", "the same by documents that hold both words"),
                 *(("mixed C_V", f"{value:.4f}", union) for value in mixed.values()),
+                *((name, f"{predicted[name]:.4f}", meaning) for name, meaning in PREDICTED.items() if predicted),
                 ("diversity", f"{spread:.4f}", f"share of different words among the best {wide} of each topic"),
             ],
             right=("value",),
@@ -204,6 +216,18 @@ def evaluate(
     if not ordered:
         show.note(UNORDERED)
     show.note(CURATOR)
+
+
+def _prediction(release: Release, corpus: Corpus, threads: int | None) -> dict[str, float]:
+    """How often the collection of a document is predicted, and how often the largest collection is right."""
+    import numpy as np
+
+    from discreet.corpus.collections import collection_labels, collection_numbers
+
+    assert release.collections is not None
+    numbers = collection_numbers(collection_labels(corpus), release.collections)
+    found = release.predict_proba(corpus, n_threads=threads).argmax(axis=1)
+    return {"accuracy": float((found == numbers).mean()), "majority": float(np.bincount(numbers).max() / len(numbers))}
 
 
 def _documents(

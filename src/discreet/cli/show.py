@@ -71,6 +71,9 @@ def topics_table(release: Release, n_words: int = 10) -> None:
     """One row per topic. A cross-collection model has one more per collection: its own words for the topic, and their
     share of the topic's text there."""
     common = [" ".join(best) for best in release.top_words(n_words)]
+    if release.share_errors is not None:
+        _prevalent_topics(release, common)
+        return
     if release.switch is None:
         table(("topic", "words"), [(str(k), words) for k, words in enumerate(common)], right=("topic",))
         return
@@ -84,9 +87,38 @@ def topics_table(release: Release, n_words: int = 10) -> None:
     table(columns, rows, right=("topic", "share"), labels=("collection",), grouped=True)
 
 
+UNKNOWN = 10
+"""Words unknown to the public text that are printed."""
+
+
+def _prevalent_topics(release: Release, words: Sequence[str]) -> None:
+    """The topics that the text is known to have, with their shares; and words that the public text does not know."""
+    from discreet.release.release import PRESENT
+
+    assert release.topic_shares is not None
+    assert release.share_errors is not None
+    rows = [
+        (str(k), f"{share:.2%} ± {error:.2%}", words[k])
+        for k, (share, error) in enumerate(zip(release.topic_shares, release.share_errors, strict=True))
+        if release.present[k]
+    ]
+    table(("topic", "share", "words"), rows, right=("topic", "share"))
+    hardly = release.n_topics - len(rows)
+    if hardly:
+        note(f"{hardly} of {release.n_topics} topics are not shown: the text hardly has them, or the noise hides them")
+    unknown = [(word, share, error) for word, share, error in release.unknown_words() if share > PRESENT * error]
+    if unknown:
+        found = ", ".join(f"{printable(word)} {share:.2%} ± {error:.2%}" for word, share, error in unknown[:UNKNOWN])
+        note(f"words that the public text does not have, with their share: {found}")
+
+
 def topics_json(release: Release, n_words: int = 10) -> dict[str, Any]:
     """The words of each topic, and of each collection's own topics."""
     topics: dict[str, Any] = {"topics": release.top_words(n_words)}
+    if release.share_errors is not None and release.topic_shares is not None:
+        topics["shares"], topics["share_errors"] = release.topic_shares.tolist(), release.share_errors.tolist()
+        topics["present"] = release.present.tolist()
+        topics["unknown_words"] = [list(word) for word in release.unknown_words()]
     if release.switch is None:
         return topics
     own = release.collection_top_words(n_words).items()

@@ -13,7 +13,7 @@ from discreet._errors import DataNotFound, InputError
 from discreet.cli.progress import reading
 
 if TYPE_CHECKING:
-    from discreet.corpus import Codebook, Corpus, Tokenizer
+    from discreet.corpus import Codebook, Corpus, Tokenizer, Vocabulary
 
 PREFIX = "dataset:"
 
@@ -40,14 +40,24 @@ CollectionOption = Annotated[
         "--collection", metavar="COLUMN", help="The column with collection names, for methods with cross in their name."
     ),
 ]
+CollectionsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--collections",
+        metavar="NAMES",
+        help="private-cross: all collections, such as a,b,c, if the list is public; else it is read from the text.",
+    ),
+]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column with class labels.")]
 IdOption = Annotated[
     str | None, typer.Option("--id", metavar="COLUMN", help="A column to copy into the result, to identify documents.")
 ]
 VocabularyOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--vocabulary", metavar="FILE", help="A public word list, one word per line; other words are dropped."
+        "--vocabulary",
+        metavar="FILE|LANGUAGE",
+        help="A public word list, one word per line, or that of a language: english, de, …; other words are dropped.",
     ),
 ]
 MaxWordsOption = Annotated[
@@ -56,19 +66,31 @@ MaxWordsOption = Annotated[
         "--max-words",
         metavar="N",
         min=1,
-        help="Keep the N most frequent words (private models: of the selected words).",
+        help="Keep the N most frequent words (private models: of the selected words, or of a language).",
     ),
 ]
 StopWordsOption = Annotated[
     str | None,
-    typer.Option("--stop-words", metavar="english|none|FILE", help="Words to leave out of text; english by default."),
+    typer.Option(
+        "--stop-words",
+        metavar="LANGUAGE|none|FILE",
+        help="Words to leave out of text: english (the default), de, fr, …, none, or a file of them.",
+    ),
 ]
 TokenPatternOption = Annotated[
     str | None,
     typer.Option(
         "--token-pattern",
         metavar="REGEX",
-        help=r"What a word is, on lower-cased text; by default [a-z]{3,}, or letters of any alphabet with --lemmas.",
+        help="What a word is, on lower-cased text; by default three letters or more of any alphabet, no addresses.",
+    ),
+]
+PhrasesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--phrases",
+        metavar="FILE|N",
+        help="Count phrases as words: those of a public list, one per line, or selected ones of up to N words (2…5).",
     ),
 ]
 LemmasOption = Annotated[
@@ -108,11 +130,12 @@ def open_corpus(
     collection: str | None = None,
     label: str | None = None,
     id_column: str | None = None,
-    vocabulary: Path | Sequence[str] | None = None,
+    vocabulary: str | Sequence[str] | None = None,
     max_words: int | None = None,
     stop_words: str | None = None,
     token_pattern: str | None = None,
     lemmas: str | None = None,
+    phrases: str | None = None,
     codebook: Path | Codebook | None = None,
     tokenizer: Tokenizer | None = None,
     max_tokens: int | None = None,
@@ -132,8 +155,12 @@ def open_corpus(
     from discreet.corpus import Tokenizer, datasets, read
     from discreet.corpus.lines import inner_suffix
     from discreet.corpus.readers.tables import SUFFIXES
+    from discreet.corpus.word_lists import usual_tokenizer, word_list
 
     stop = stop_list(stop_words)
+    language = list_language(vocabulary)
+    if language is not None and stop is None:
+        stop = usual_tokenizer(language).stop_words or frozenset()
     columns = {"text": text, "group": group, "collection": collection, "label": label, "id": id_column}
     columns = {option: column for option, column in columns.items() if column is not None}
     options: dict[str, Any] = {"vocabulary": vocabulary, "max_words": max_words}
@@ -156,7 +183,7 @@ def open_corpus(
         load = partial(read, str(file), **columns)
     if holds_pictures(file, dataset):
         told: dict[str, Any] = {"vocabulary": vocabulary, "stop-words": stop_words, "token-pattern": token_pattern}
-        for option, value in {**told, "lemmas": lemmas}.items():
+        for option, value in {**told, "lemmas": lemmas, "phrases": phrases}.items():
             if value is not None:
                 raise InputError(f"these documents are pictures, not text. Leave --{option} out.")
         with reading(quiet):
@@ -166,15 +193,38 @@ def open_corpus(
     if holds_counts(file, dataset):
         if max_tokens is not None and name is None:
             load = partial(load, max_tokens=max_tokens)
-        for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas)):
+        for option, value in (("token-pattern", token_pattern), ("lemmas", lemmas), ("phrases", phrases)):
             if value is not None:
                 raise InputError(f"these documents are already word counts. Leave --{option} out.")
+        if language is not None:
+            options = {"vocabulary": word_list(language, max_words, tokenizer=Tokenizer(stop_words=stop))}
         with reading(quiet):
             return load(**options) if stop is None else _counts_without(stop, load, options)
-    if token_pattern is not None or stop is not None or lemmas is not None:
-        tokenizer = Tokenizer(token_pattern, stop_words="english" if stop is None else stop, lemmas=lemmas)
+    if any(given is not None for given in (token_pattern, stop, lemmas, phrases)):
+        if token_pattern is None and name is not None:
+            token_pattern = datasets.TOKEN_PATTERN
+        counted_as_one: Any = int(phrases) if phrases is not None and phrases.isdecimal() else phrases
+        stop = "auto" if stop is None else stop
+        tokenizer = Tokenizer(token_pattern, stop_words=stop, lemmas=lemmas, phrases=counted_as_one)
+    if language is not None:
+        options = {"vocabulary": word_list(language, max_words, tokenizer=tokenizer)}
+    if phrases is not None and tokenizer is not None and vocabulary is not None:
+        options["vocabulary"] = with_phrases(options["vocabulary"], tokenizer)
     with reading(quiet):
         return load(**options) if tokenizer is None else load(**options, tokenizer=tokenizer)
+
+
+def named_collections(given: str | None) -> list[str] | None:
+    """The names in ``--collections``, between commas."""
+    if given is None:
+        return None
+    names = [name.strip() for name in given.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise InputError(
+            f"--collections must name each collection once, with a comma between two names; found {given!r}. For "
+            "example: --collections east,west"
+        )
+    return names
 
 
 def open_compared(who: str, file: str | None, dataset: str | None, *, collection: str | None, **how: Any) -> Corpus:
@@ -201,22 +251,65 @@ def open_compared(who: str, file: str | None, dataset: str | None, *, collection
     return corpus
 
 
-def stop_list(name: str | None) -> frozenset[str] | None:
-    """The words to leave out; None leaves the choice to the reader."""
+def with_phrases(vocabulary: Any, tokenizer: Tokenizer) -> Vocabulary:
+    """A public word list and the phrases of a public list, which would be lost otherwise."""
+    from discreet.corpus import Vocabulary, public_vocabulary
+
+    words = vocabulary if isinstance(vocabulary, Vocabulary) else public_vocabulary(vocabulary)
+    new = [phrase for phrase in tokenizer.phrase_names if phrase not in words]
+    if isinstance(tokenizer.phrases, int) and not any(tokenizer.for_vocabulary(words).phrase_names):
+        raise InputError(
+            "phrases are selected only where words are, and --vocabulary names them. Leave it out, or name a list of "
+            "phrases with --phrases FILE."
+        )
+    source = f"{words.source}, and a list of phrases" if words.source and new else words.source
+    return Vocabulary([*words, *new], words.origin, source=source)
+
+
+def list_language(vocabulary: object) -> str | None:
+    """The code of the language whose word list is meant, or None for a file or for words."""
+    if not isinstance(vocabulary, str):
+        return None
+    from discreet.corpus.lines import close_match
+    from discreet.corpus.word_lists import NAMES, language_with_list
+
+    found = language_with_list(vocabulary)
+    if found is None and not Path(vocabulary).expanduser().exists():
+        known = ", ".join(NAMES)
+        raise DataNotFound(
+            f"there is no file or folder {vocabulary}, and no such language with a word list (there are {known})."
+            f"{close_match(vocabulary, [*NAMES.values(), *NAMES])}"
+        )
+    return found
+
+
+def stop_list(name: str | None) -> str | frozenset[str] | None:
+    """The words to leave out, or the language that has them; None leaves the choice to the reader."""
     if name is None:
         return None
     if name == "none":
         return frozenset()
-    from discreet.corpus import english_stop_words, public_vocabulary
+    from discreet.corpus import public_vocabulary
+    from discreet.corpus.lines import close_match
+    from discreet.corpus.stop_words import known_language, languages, names
 
-    return english_stop_words() if name == "english" else frozenset(public_vocabulary(Path(name)))
+    language = known_language(name)
+    if language is not None:
+        return language
+    if not Path(name).expanduser().exists():
+        raise DataNotFound(
+            f"there is no file or folder {name}, and no such language with stop words (there are "
+            f"{', '.join(languages())}).{close_match(name, names())}"
+        )
+    return frozenset(public_vocabulary(Path(name)))
 
 
-def _counts_without(stop: frozenset[str], load: Callable[..., Corpus], options: dict[str, Any]) -> Corpus:
+def _counts_without(stop: str | frozenset[str], load: Callable[..., Corpus], options: dict[str, Any]) -> Corpus:
     """Counts do not pass through a tokenizer, so stop words are dropped here, before the most frequent words are
     kept."""
-    from discreet.corpus import Vocabulary
+    from discreet.corpus import Vocabulary, stop_words_of
 
+    stop = stop_words_of(stop) if isinstance(stop, str) else stop
     corpus = load(**{option: value for option, value in options.items() if option != "max_words"})
     kept = [word for word in corpus.vocabulary if word not in stop]
     corpus = corpus.restrict(Vocabulary(kept, corpus.vocabulary.origin))

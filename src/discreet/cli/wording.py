@@ -8,17 +8,23 @@ from contextlib import suppress
 OPTIONS = {
     "n_topics": "--topics",
     "n_units": "--units",
+    "share": "--words-share",
+    "public": "--public",
     "n_sweeps": "--sweeps",
     "n_threads": "--threads",
     "random_state": "--seed",
     "alpha0": "--alpha times --topics",
     "epsilon_laplace": "--epsilon-laplace",
     "epsilon_inherent": "--epsilon-inherent",
+    "epsilon_bit": "--epsilon-bit",
+    "report_words": "--report-words",
+    "batch_size": "--batch",
     "as_published": "--as-published",
     "max_words": "--max-words",
     "stop_words": "--stop-words",
     "token_pattern": "--token-pattern",
     "lemmas": "--lemmas",
+    "phrases": "--phrases",
     "alpha_rest": "--alpha-rest",
     "beta_rest": "--beta-rest",
     "epsilon": "--epsilon",
@@ -27,6 +33,7 @@ OPTIONS = {
     "beta": "--beta",
     "groups": "--group",
     "group": "--group",
+    "collection_names": "--collections",
     "collections": "--collection",
     "collection": "--collection",
     "text": "--text",
@@ -41,8 +48,8 @@ OPTIONS = {
 """Parameter → option."""
 
 _PLAIN = (
-    *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary"),
-    *("checkpoint", "configuration", "adaptive", "lemmas", "codebook"),
+    *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary", "public"),
+    *("share", "checkpoint", "configuration", "adaptive", "lemmas", "phrases", "codebook"),
     *("group", "collection", "text", "label", "overwrite"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""
@@ -66,6 +73,27 @@ def in_options(message: str) -> str:
     return message.replace("the ledger counts per", "the budget file counts per").replace(
         "Use a ledger of", "Use a budget file of"
     )
+
+
+_LIMITS = {
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+}
+"""Typer's newer versions check values by pydantic, in words that are meant for programmers."""
+
+
+def bad_value(message: str) -> str:
+    """The message about a value that an option does not take, in our words where they are known."""
+    found = re.fullmatch(r"Invalid value for '(--[\w-]+)'(?: / '-\w')*: Input should be (.*?)\.?", message)
+    if found is None:
+        return message
+    for theirs, ours in _LIMITS.items():
+        if found[2].startswith(theirs):
+            limit = "" if theirs.startswith("a valid") else found[2].removeprefix(theirs)
+            return f"Invalid value for {found[1]}: it must be {ours}{limit}."
+    return message
 
 
 def _in_range(found: re.Match[str]) -> str:

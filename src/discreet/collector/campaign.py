@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from discreet._errors import InputError
-from discreet.corpus.tokenizer import ANY_LETTERS, DEFAULT_PATTERN, Tokenizer
+from discreet.corpus.tokenizer import LETTERS_A_TO_Z, Tokenizer
 from discreet.corpus.vocabulary import Vocabulary
 from discreet.mechanisms.local import RandomisedResponse
 
@@ -23,7 +23,8 @@ Words = Literal["english", "letters"]
 underscore. ``letters``: the same for letters of any alphabet. Text is lower-cased first. No pattern of the operator's
 own: regular expressions mean different things in Python and in a browser, and both clients must find the same words."""
 
-PATTERNS: dict[str, str] = {"english": DEFAULT_PATTERN, "letters": ANY_LETTERS}
+PATTERNS: dict[str, str] = {"english": LETTERS_A_TO_Z, "letters": r"\b[^\W\d_]{3,}\b"}
+"""As in ``web/client.js``; a test compares them in a browser."""
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 MAX_WORDS_OF_VOCABULARY = 100_000

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from discreet.corpus.readers.read import read
     from discreet.corpus.readers.tables import read_table
     from discreet.corpus.readers.uci import read_uci
+    from discreet.corpus.stop_words import english_stop_words, stop_words_of
     from discreet.corpus.synthetic import Synthetic, lda_corpus
-    from discreet.corpus.tokenizer import Tokenizer, english_stop_words
+    from discreet.corpus.tokenizer import Tokenizer
     from discreet.corpus.vocabulary import Origin, Vocabulary, public_vocabulary
+    from discreet.corpus.word_lists import word_list
 
 __all__ = [
     "Codebook",
@@ -49,6 +51,8 @@ __all__ = [
     "read_matrix",
     "read_table",
     "read_uci",
+    "stop_words_of",
+    "word_list",
 ]
 
 _HOME = {
@@ -63,9 +67,11 @@ _HOME = {
     "synthetic": ("Synthetic", "lda_corpus"),
     "readers.tables": ("read_table",),
     "builder": ("CorpusBuilder",),
-    "tokenizer": ("Tokenizer", "english_stop_words"),
+    "stop_words": ("english_stop_words", "stop_words_of"),
+    "tokenizer": ("Tokenizer",),
     "readers.uci": ("read_uci",),
     "vocabulary": ("Origin", "Vocabulary", "public_vocabulary"),
+    "word_lists": ("word_list",),
 }
 
 

@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
 from discreet.corpus.lines import PathLike, shown
+from discreet.corpus.phrases import sizes_of
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, checked_max_words, given_vocabulary, learnt_words
 
@@ -24,6 +25,11 @@ Document: TypeAlias = str | Sequence[str] | None
 
 AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
 """How text becomes words; None for the default tokenizer."""
+
+UNSPACED = (
+    "some text has no spaces between its words (Chinese, Japanese, Thai, Lao, Khmer or Burmese), and {}. Cut it into "
+    "words first: give lists of words, or texts with spaces between the words."
+)
 
 _CHUNK = 1 << 20  # tokens gathered before they are packed into one array
 
@@ -48,7 +54,8 @@ class CorpusBuilder:
         self.vocabulary = given_vocabulary(vocabulary, max_words)
         self.max_words = checked_max_words(max_words)
         self.tokenizer = Tokenizer.of(tokenizer)
-        self._words_of = self.tokenizer.words_of
+        reader = self.tokenizer if self.vocabulary is None else self.tokenizer.for_vocabulary(self.vocabulary)
+        self._tokens_of = reader.tokens_of
         self._ids: dict[str, int]
         if self.vocabulary is None:
             self._ids = defaultdict(count().__next__)  # a new word gets the next number, without a Python-level call
@@ -56,17 +63,16 @@ class CorpusBuilder:
             self._ids = self.vocabulary.columns
             if self.tokenizer.function is None and not any(map(self.tokenizer.finds, self.vocabulary)):
                 raise InputError(
-                    "no word of the vocabulary can come out of the tokenizer, for instance "
-                    f"{shown(self.vocabulary[0])}. "
-                    "Its pattern is "
-                    f"{self.tokenizer.pattern!r}{', on lower-cased text' if self.tokenizer.lowercase else ''}."
+                    f"no word of the vocabulary, for instance {shown(self.vocabulary[0])}, is a word by "
+                    f"{self.tokenizer.described}{', on lower-cased text' if self.tokenizer.lowercase else ''}. Give "
+                    "another list, or say what a word is (token_pattern=)."
                 )
         self._lengths = array("q")
         self._recent: list[Int32Array] = []
         self._recent_size = 0
         self._chunks: list[tuple[Int32Array, int]] = []  # tokens, and the number of documents up to here
         self._columns = {name: _Column(name) for name in ("group", "collection", "label")}
-        self._built = False
+        self._built = self._unspaced = False
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -95,7 +101,8 @@ class CorpusBuilder:
 
     def _words(self, text: Any) -> list[str]:
         if isinstance(text, str):
-            return self._words_of(text)
+            self._unspaced = self._unspaced or self.tokenizer.leaves_out(text)
+            return self._tokens_of(text)
         if not is_tokens(text):
             raise InputError(
                 f"the text is not a string but {shown(text)} ({type(text).__name__}). Name the column of text."
@@ -103,7 +110,7 @@ class CorpusBuilder:
         words = list(text)
         if not all(isinstance(word, str) for word in words):
             raise InputError(f"the tokens of a document must be strings; found {shown(text)}. Name the column of text.")
-        return words
+        return self._tokens_of(words)
 
     def build(self) -> Corpus:
         """The corpus. This empties the builder, so it can be called once."""
@@ -115,28 +122,41 @@ class CorpusBuilder:
         self._built = True
         columns = [column.values() for column in self._columns.values()]
         if self.vocabulary is None:
-            return Corpus(*self._learnt(), *columns, tokenizer=self.tokenizer, all_tokens=True)
+            candidates = isinstance(self.tokenizer.phrases, int)
+            words, offsets, vocabulary = self._learnt(None if candidates else self.max_words)
+            sizes = sizes_of(vocabulary) if candidates else None
+            self._warn()
+            corpus = Corpus(
+                words, offsets, vocabulary, *columns, tokenizer=self.tokenizer, all_tokens=True, sizes=sizes
+            )
+            return corpus.most_frequent(self.max_words) if candidates and self.max_words is not None else corpus
+        self._warn()
         offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self._lengths, np.int64))])
         words = np.concatenate([np.empty(0, np.int32), *(chunk for chunk, _ in self._chunks)])
         self._chunks.clear()
         return Corpus(words, offsets, self.vocabulary, *columns, tokenizer=self.tokenizer)
+
+    def _warn(self) -> None:
+        if self._unspaced:
+            warn_caller(UNSPACED.format("was left out"))
 
     def _pack(self) -> None:
         self._chunks.append((np.concatenate([np.empty(0, np.int32), *self._recent]), len(self)))
         self._recent.clear()
         self._recent_size = 0
 
-    def _learnt(self) -> tuple[Int32Array, IntArray, Vocabulary]:
+    def _learnt(self, max_words: int | None) -> tuple[Int32Array, IntArray, Vocabulary]:
         """Choose the words, then renumber the tokens chunk by chunk, freeing each chunk once it is copied."""
         spelled = list(self._ids)
         counts = np.zeros(len(spelled), np.int64)
         for chunk, _ in self._chunks:
             counts += np.bincount(chunk, minlength=len(spelled))
-        chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, self.max_words)
+        chosen = learnt_words(spelled, counts, self.tokenizer.stop_set, max_words)
         if not chosen:
             raise InputError(
-                "no word was found in the documents with "  # how many there are may be private
-                f"{'this tokenizer' if self.tokenizer.function else f'the token pattern {self.tokenizer.pattern}'}"
+                UNSPACED.format("no other word was found")
+                if self._unspaced
+                else f"no word was found in the documents with {self.tokenizer.described}"  # how many may be private
                 f"{' other than stop words' if spelled else ''}. Check the text and the pattern (token_pattern=)."
             )
         column = np.full(len(spelled), -1, np.int32)
@@ -153,7 +173,7 @@ class CorpusBuilder:
             words[done : done + kept_before[-1]] = renumbered[kept]
             first, done = last, done + int(kept_before[-1])
             self._chunks[i] = (np.empty(0, np.int32), last)
-        return words, offsets, Vocabulary((spelled[i] for i in chosen), "text", complete=self.max_words is None)
+        return words, offsets, Vocabulary((spelled[i] for i in chosen), "text", complete=max_words is None)
 
 
 def add_texts(builder: CorpusBuilder, texts: Any) -> CorpusBuilder:

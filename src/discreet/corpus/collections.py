@@ -26,7 +26,10 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
             "collections must hold exactly one label for each document. Pass one value for each row of X, in order."
         )
     labels = np.asarray(corpus.collections if given is None else replace(corpus, collections=given).collections)
+    checked: set[str] = set()
     for row, label in enumerate(labels.tolist() if labels.dtype.kind in "OUf" else ()):
+        if isinstance(label, str) and label in checked:
+            continue
         if is_missing(label) or (isinstance(label, str) and label.casefold() in MISSING):
             raise InputError(
                 f"collections, row {row} (the first is row 0): the label is missing (found {label!r}). Give every "
@@ -34,6 +37,7 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
             )
         if not isinstance(label, str):
             raise InputError(f"collections must be strings or whole numbers; found {label!r} in row {row}. Use names.")
+        checked.add(label)
     if labels.dtype.kind not in "OUiu":
         raise InputError(f"collections must be strings or whole numbers; found {labels.dtype}. Use names.")
     return labels.astype(str) if labels.dtype.kind == "O" else labels

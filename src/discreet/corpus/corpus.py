@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from discreet._errors import InputError, counted
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.corpus.ids import numbered, user_ids
+from discreet.corpus.phrases import longest_first
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary
 
@@ -51,6 +52,10 @@ class Corpus:
     all_tokens: bool = field(default=False, kw_only=True, repr=False)
     """Whether these are all tokens of each document, as a reader of text found them. If not, the vocabulary of this
     corpus is not ``complete``, whoever gave it: tokens may have been left out because of other documents."""
+
+    sizes: IntArray | None = field(default=None, kw_only=True, repr=False)
+    """For documents with candidates of phrases, each beside its words (``phrases.py``): how many words each word of the
+    vocabulary has. ``restrict`` chooses among them; a model takes no such corpus."""
 
     def __post_init__(self) -> None:
         words = _integers(self.words, np.int32, "words")
@@ -157,9 +162,11 @@ class Corpus:
         new_index = np.array([chosen.columns.get(word, -1) for word in self.vocabulary], dtype=np.int32)
         words = new_index[self.words]
         kept = words >= 0
+        if self.sizes is not None:
+            kept = longest_first(self.words, self.sizes, kept)
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
         known = self.vocabulary.restricted_to(chosen)
-        part = replace(self, words=words[kept], offsets=offsets, vocabulary=known, all_tokens=False)
+        part = replace(self, words=words[kept], offsets=offsets, vocabulary=known, all_tokens=False, sizes=None)
         if "users" in vars(self):  # the same documents: numbered once
             vars(part)["users"] = self.users
         return part

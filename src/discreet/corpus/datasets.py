@@ -26,7 +26,7 @@ from discreet.corpus.readers.matrices import keep_words
 from discreet.corpus.readers.tables import read_table, rows
 from discreet.corpus.readers.uci import read_uci
 from discreet.corpus.readers.usenet import own_words, sender
-from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.tokenizer import LETTERS_A_TO_Z, Tokenizer
 from discreet.corpus.vocabulary import checked_max_words
 
 __all__ = ["NAMES", "PICTURES", "DataSet", "available", "docstrings", "load", "patches"]
@@ -116,6 +116,10 @@ NAMES = (*_SETS, DOCSTRINGS)
 PICTURES = ("scenes",)
 """Sets that come as pictures."""
 
+TOKEN_PATTERN = LETTERS_A_TO_Z
+"""What a word is in the named sets of text, which are English: what is published about them was measured with these
+words. Text of your own is read by other rules (``letters.py``); ``tokenizer=Tokenizer()`` reads a named set by them."""
+
 
 def available() -> list[DataSet]:
     """Every named set, whether it is on this machine, and where it is or where to get it. Fetches nothing."""
@@ -146,6 +150,8 @@ def load(
     given vocabulary the origin is ``text``, also for ``kos`` and ``nips``, whose words UCI took from the documents. To
     assume that such a list is public, state it: ``corpus.restrict(Vocabulary(corpus.vocabulary, "public"))``. A
     guarantee then names the assumption.
+
+    Words are runs of three letters a–z or more (``TOKEN_PATTERN``), unless a ``tokenizer`` says otherwise.
 
     ``split`` is for ``20newsgroups``: ``"train"``, ``"test"``, or None for both. Its posts come without headers, quotes
     and signatures. Senders are identified by e-mail address, of which there are 8,480; the 8,609 different ``From:``
@@ -181,6 +187,7 @@ def load(
         docword, vocab = _local(known) or _fetched(name, known)
         return keep_words(read_uci(docword, vocab, origin="text"), vocabulary, max_words)
     path = (_local(known) or _not_here(name, known))[0]
+    tokenizer = tokenizer or Tokenizer(TOKEN_PATTERN)
     if name in ("20newsgroups", "enron"):
         builder = CorpusBuilder(vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
         return _enron(path, builder) if name == "enron" else _newsgroups(path, split, builder)

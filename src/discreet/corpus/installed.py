@@ -20,13 +20,13 @@ from discreet._errors import DataNotFound
 from discreet.corpus.builder import CorpusBuilder
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike
-from discreet.corpus.tokenizer import DEFAULT_PATTERN, Tokenizer
+from discreet.corpus.tokenizer import LETTERS_A_TO_Z, Tokenizer
 
 PACKAGES = ("numpy", "scipy", "sklearn")
 MIN_WORDS = 8
 """Shorter docstrings ("Return self.") say nothing about a topic.
 
-Counted in words of the default tokenizer, stop words included.
+Counted in words of three letters a–z or more, stop words included.
 """
 
 _SKIPPED = frozenset(
@@ -49,8 +49,9 @@ def docstrings(
     The label of a document is its package. Order: by package, then by path, then by position in the file; so the same
     versions of Python and packages give the same corpus. Tests and a few folders without prose are left out.
     """
+    tokenizer = tokenizer or Tokenizer(LETTERS_A_TO_Z)  # what was measured on this set was measured with these words
     builder = CorpusBuilder(vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
-    words = re.compile(DEFAULT_PATTERN).findall
+    words = re.compile(LETTERS_A_TO_Z).findall
     with _parsing():
         for package, module, path in _modules():
             for text in _docstrings_of(path):

@@ -48,5 +48,5 @@ class _Lemmas(dict[str, str]):
     def __missing__(self, word: str) -> str:
         noun = word.capitalize() if word.isupper() and self._language in NOUNS_WITH_CAPITALS else word  # "HÄUSER"
         lemma: str = self._lemmatize(noun, lang=self._language)
-        self[word] = lemma = lemma.lower() if self._lowercase else lemma
+        self[word] = lemma = lemma.replace("\u0130", "i").lower() if self._lowercase else lemma
         return lemma

@@ -61,6 +61,8 @@ class Vocabulary(Sequence[str]):
     """Whether every word of the text is in it, stop words apart: no word was left out because of other documents."""
     cost: VocabularyCost | None = None
     """The cost of a private selection. The guarantee of a model trained on the words includes it."""
+    source: str = ""
+    """Where a public list comes from, if it is known: the guarantee names it beside the condition."""
 
     def __init__(
         self,
@@ -68,14 +70,15 @@ class Vocabulary(Sequence[str]):
         origin: Origin | None = None,
         complete: bool = False,
         cost: VocabularyCost | None = None,
+        source: str = "",
     ) -> None:
         if isinstance(words, Vocabulary):  # the cost stays, also under another origin
-            origin, cost = origin or words.origin, cost or words.cost
+            origin, cost, source = origin or words.origin, cost or words.cost, source or words.source
         origin = origin or "unknown"
         if origin not in get_args(Origin):
             raise InputError(f"the origin of a vocabulary is one of {', '.join(get_args(Origin))}; found {origin!r}.")
         checked = words.words if isinstance(words, Vocabulary) else _checked(words)
-        vars(self).update(words=checked, origin=origin, complete=complete, cost=cost)
+        vars(self).update(words=checked, origin=origin, complete=complete, cost=cost, source=source)
 
     @classmethod
     def of(cls, words: Vocabulary | Iterable[str]) -> Vocabulary:
@@ -138,7 +141,7 @@ class Vocabulary(Sequence[str]):
         return hash(self.words)  # the hash of the tuple, to which it is equal
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (self.words, self.origin, self.complete, self.cost)
+        return Vocabulary, (self.words, self.origin, self.complete, self.cost, self.source)
 
     def __repr__(self) -> str:
         some = ", ".join(map(repr, self.words[:3])) + (", …" if len(self) > 3 else "")

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from discreet._random import Key
     from discreet._types import AnyArray, IntArray
     from discreet.corpus.corpus import Corpus
-    from discreet.engines.interface import KeptUnitEngine, MomentEngine, SweepEngine, UnitEngine, VariationalUnitEngine
+    from discreet.engines.interface import (
+        KeptUnitEngine,
+        MomentEngine,
+        ProportionEngine,
+        SweepEngine,
+        UnitEngine,
+        VariationalUnitEngine,
+    )
 
 
 def open_sweeps(
@@ -34,6 +41,15 @@ def open_units(
     from discreet.engines.threads.units import ThreadUnits
 
     return ThreadUnits(corpus, groups, n_topics, key, max_tokens=max_tokens, n_threads=n_threads)
+
+
+def open_proportions(
+    corpus: Corpus, groups: AnyArray | None, key: Key, *, max_tokens: int, n_threads: int | None = None
+) -> ProportionEngine:
+    """Word use and topic proportions of units."""
+    from discreet.engines.threads.proportions import ThreadProportions
+
+    return ThreadProportions(corpus, groups, 1, key, max_tokens=max_tokens, n_threads=n_threads)
 
 
 def open_variational_units(

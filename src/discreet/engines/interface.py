@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import scipy.sparse as sp
 
 from discreet._random import Key
-from discreet._types import AnyArray, BoolArray, FloatArray, Int32Array, IntArray, UInt16Array
+from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
 
 MAX_TOPICS = 2**16 - 1
@@ -65,6 +65,20 @@ class Tokens(NamedTuple):
     """The engine's own: they change with the next sweep."""
 
 
+class WeightRows(Protocol):
+    """Weights of a sweep that the model computes from its own tables, a few rows at a time, where they are used.
+
+    The rows of all words are divided into ``n_groups`` groups that do not depend on each other: engines write them in
+    any order, and several at once.
+    """
+
+    n_groups: int
+
+    def write(self, first: int, last: int, rows: Float32Array) -> None:
+        """Write the rows of the groups ``first`` to ``last - 1`` into ``rows``, word × topic. It may have more columns
+        than there are topics; these are not changed. Called once per sweep for every group."""
+
+
 class SweepEngine(Protocol):
     """All tokens of a corpus and their topics. It draws all topics anew, and counts them.
 
@@ -102,6 +116,11 @@ class SweepEngine(Protocol):
         sum of all alphas but the last, and m that of all n[d, k] but the last, the last topic's factor is
         (n[d, k] + alpha[k]) · (Λ + m) / (alpha_rest + m). Without it, or if it equals Λ, the prior is Dirichlet(alpha).
         """
+
+    def sweep_rows(
+        self, weights: WeightRows, alpha: FloatArray, number: int, *, alpha_rest: float | None = None
+    ) -> None:
+        """As :meth:`sweep`, where the model writes φ̃."""
 
     def sweep_exact(
         self,
@@ -161,12 +180,8 @@ class _Units(Protocol):
         """Release threads or connections."""
 
 
-class UnitEngine(_Units, Protocol):
-    """Rounds without state: each is one map over units and one sum of whole numbers.
-
-    A round is a function of the tokens of the units that take part, the key, its number and its tables.
-    What a unit adds to the sum depends on no other unit, nor on which others take part.
-    """
+class WordEngine(_Units, Protocol):
+    """Sizes and word counts of all units."""
 
     def size_histogram(self, n_bins: int) -> IntArray:
         """How many units are in each bin: a unit is in bin 4·log₂ of the norm of its word counts, rounded down."""
@@ -174,6 +189,26 @@ class UnitEngine(_Units, Protocol):
     def word_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
         """The word counts of all units, times ``word_weights``, each unit's clipped and cut to whole numbers, added
         up. Weights and ``clip`` are in steps of the grid."""
+
+
+class ProportionEngine(WordEngine, Protocol):
+    """Word counts and topic proportions of all units, without rounds."""
+
+    def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
+        """As ``word_counts``, with the square root of each count: a word that a unit repeats says less the more often
+        it is repeated."""
+
+    def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
+        """The proportions of ``topics``, topic × word, in all units, times ``scale``, each unit's clipped and cut to
+        whole numbers, added up. ``scale`` and ``clip`` are in steps of the grid."""
+
+
+class UnitEngine(WordEngine, Protocol):
+    """Rounds without state: each is one map over units and one sum of whole numbers.
+
+    A round is a function of the tokens of the units that take part, the key, its number and its tables.
+    What a unit adds to the sum depends on no other unit, nor on which others take part.
+    """
 
     def residuals(self, given: Round, *, cell_weights: Table, background: Table, clip: float) -> IntArray:
         """The contributions of the units that take part, added up, word × topic.

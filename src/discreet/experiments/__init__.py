@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 PAPERS = {
     "private": "own.table",
-    "zhao2021": "papers.zhao2021.figure5",
-    "zhao2019": "papers.zhao2019.figure1",
+    "zhao2021": "papers.zhao2021.figures",
+    "zhao2019": "papers.zhao2019.figures",
     "huang2021": "papers.huang2021.figures",
     "decarolis2020": "papers.decarolis2020.figures",
     "luo2023": "papers.luo2023.figures",

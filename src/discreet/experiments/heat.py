@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from discreet._svg import figure, text
 from discreet.experiments.experiment import Heat, Results
-from discreet.experiments.svg import figure, text
 from discreet.experiments.tables import label, symbol
 
 SIDE, TOP, MARGIN = 34, 46, 14

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
+from discreet._svg import COLOURS, DASHED, SOLID, Axis, axis, figure, marker, stroke, text
 from discreet.experiments.experiment import Plot, Results
 from discreet.experiments.intervals import Interval, number
 from discreet.experiments.tables import interval_at, label, symbol
 
 PANEL_WIDTH, PANEL_HEIGHT = 340, 240
 LEFT, TOP, GAP, BOTTOM, LEGEND_LINE = 62, 52, 66, 46, 18
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c")
-"""Okabe and Ito's colours, which colour-blind readers can distinguish, and a grey."""
-
-SOLID = 'stroke-width="1.6"'
-DASHED = f'{SOLID} stroke-dasharray="6 4"'
-
-MARKERS = ("circle", "square", "diamond", "triangle")
-"""So that lines can be distinguished without colour too."""
 
 
 @dataclass(frozen=True)
@@ -31,27 +21,6 @@ class Line:
 
     name: str
     points: list[tuple[float | None, Interval]]
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Maps numbers to positions on the page."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool
-    ticks: list[float]
-
-    def __call__(self, value: float) -> float:
-        """A value beyond the axis is drawn at its end, so an infinite bar is still visible."""
-        low, high = self._scaled(self.low), self._scaled(self.high)
-        share = (self._scaled(min(max(value, self.low), self.high)) - low) / ((high - low) or 1.0)
-        return self.start + share * (self.end - self.start)
-
-    def _scaled(self, value: float) -> float:
-        return math.log(value) if self.log else value
 
 
 def draw(plot: Plot, results: Results) -> str:
@@ -71,15 +40,6 @@ def draw(plot: Plot, results: Results) -> str:
     return figure(width, height, parts)
 
 
-def figure(width: float, height: float, parts: Sequence[str]) -> str:
-    """The file, from its parts."""
-    body, width, height = "\n".join(parts), round(width), round(height)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
-    )
-
-
 def lines_of(plot: Plot, shown: Results, where: dict[str, Any]) -> list[Line]:
     """One for each value of ``plot.lines``, in the same order in every panel, so that colours agree."""
     lines = []
@@ -97,9 +57,9 @@ def _panel(plot: Plot, shown: Results, where: dict[str, Any], left: float, *, fi
     if not points:
         return []
     xs = sorted({x for x, _ in points if x is not None}) or [0.0]
-    x_axis = _axis(xs, left, left + PANEL_WIDTH, plot.log_x, margin=0.04)
+    x_axis = axis(xs, left, left + PANEL_WIDTH, plot.log_x, margin=0.04)
     bounds = [b for _, i in points for b in (i.mean, i.low, i.high) if math.isfinite(b) and (b > 0 or not plot.log_y)]
-    y_axis = _axis(bounds, TOP + PANEL_HEIGHT, TOP, plot.log_y, margin=0.06)
+    y_axis = axis(bounds, TOP + PANEL_HEIGHT, TOP, plot.log_y, margin=0.06)
     parts = [
         f'<rect x="{left}" y="{TOP}" width="{PANEL_WIDTH}" height="{PANEL_HEIGHT}" fill="none" stroke="#888"/>',
         text(left + PANEL_WIDTH / 2, TOP + PANEL_HEIGHT + 36, plot.x_label or symbol(plot.x), anchor="middle"),
@@ -112,11 +72,11 @@ def _panel(plot: Plot, shown: Results, where: dict[str, Any], left: float, *, fi
         parts.append(text(14, middle, plot.y_label or plot.y, anchor="middle", more=turned))
     for tick in xs if len(xs) <= 8 else x_axis.ticks:
         x = x_axis(tick)
-        parts.append(_stroke(x, TOP + PANEL_HEIGHT, x, TOP + PANEL_HEIGHT + 4, "#888"))
+        parts.append(stroke(x, TOP + PANEL_HEIGHT, x, TOP + PANEL_HEIGHT + 4, "#888"))
         parts.append(text(x, TOP + PANEL_HEIGHT + 18, number(tick), anchor="middle"))
     for tick in y_axis.ticks:
         y = y_axis(tick)
-        parts.append(_stroke(left, y, left + PANEL_WIDTH, y, "#e5e5e5"))
+        parts.append(stroke(left, y, left + PANEL_WIDTH, y, "#e5e5e5"))
         parts.append(text(left - 6, y + 4, number(tick), anchor="end"))
     for i, line in enumerate(lines):
         parts += _line(line, x_axis, y_axis, i)
@@ -128,7 +88,7 @@ def _line(line: Line, x_axis: Axis, y_axis: Axis, i: int) -> list[str]:
     across = [interval for x, interval in line.points if x is None]
     for interval in across:
         y = y_axis(interval.mean)
-        parts.append(_stroke(x_axis.start, y, x_axis.end, y, colour, more=DASHED))
+        parts.append(stroke(x_axis.start, y, x_axis.end, y, colour, more=DASHED))
     placed = [(x_axis(x), interval) for x, interval in line.points if x is not None]
     corners = " ".join(f"{x:.1f},{y_axis(interval.mean):.1f}" for x, interval in placed)
     if len(placed) > 1:
@@ -137,8 +97,8 @@ def _line(line: Line, x_axis: Axis, y_axis: Axis, i: int) -> list[str]:
     for x, interval in placed if few else placed[:: max(1, len(placed) // 10)]:
         if math.isfinite(interval.half) and interval.half > 0:
             low, high = y_axis(interval.low), y_axis(interval.high)
-            parts += [_stroke(x, low, x, high, colour), *(_stroke(x - 3, y, x + 3, y, colour) for y in (low, high))]
-        parts.append(_marker(x, y_axis(interval.mean), i))
+            parts += [stroke(x, low, x, high, colour), *(stroke(x - 3, y, x + 3, y, colour) for y in (low, high))]
+        parts.append(marker(x, y_axis(interval.mean), i))
     return parts
 
 
@@ -146,60 +106,6 @@ def _legend(across: dict[str, bool], columns: int, top: float) -> list[str]:
     parts = []
     for i, (name, flat) in enumerate(across.items()):
         x, y = LEFT + (i % columns) * 330, top + (i // columns) * LEGEND_LINE + 8
-        parts.append(_stroke(x, y, x + 26, y, COLOURS[i % len(COLOURS)], more=DASHED if flat else SOLID))
-        parts += [*([] if flat else [_marker(x + 13, y, i)]), text(x + 34, y + 4, name)]
+        parts.append(stroke(x, y, x + 26, y, COLOURS[i % len(COLOURS)], more=DASHED if flat else SOLID))
+        parts += [*([] if flat else [marker(x + 13, y, i)]), text(x + 34, y + 4, name)]
     return parts
-
-
-def _axis(values: Sequence[float], start: float, end: float, log: bool, *, margin: float) -> Axis:
-    low, high = min(values), max(values)
-    if log:
-        spread = (high / low) ** margin if high > low else 1.1
-        low, high = low / spread, high * spread
-    else:
-        spread = (high - low) * margin or abs(high) * 0.1 or 1.0
-        low, high = low - spread, high + spread
-    return Axis(low, high, start, end, log, (_log_ticks if log else _linear_ticks)(low, high))
-
-
-def _linear_ticks(low: float, high: float) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, about five of them."""
-    rough = (high - low) / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
-    first = math.ceil(low / step)
-    return [i * step for i in range(first, math.floor(high / step) + 1)]
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10, …; where the range holds fewer than two of these, linear ones."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps: tuple[int, ...] = (1, 2, 5) if len(powers) <= 4 else (1,)
-    ticks = [m * 10.0**p for p in powers for m in steps if low <= m * 10.0**p <= high]
-    return ticks if len(ticks) >= 2 else _linear_ticks(low, high)
-
-
-def _marker(x: float, y: float, i: int) -> str:
-    shape: Callable[[float, float], str] = _SHAPES[MARKERS[i % len(MARKERS)]]
-    return shape(x, y).replace("/>", f' fill="{COLOURS[i % len(COLOURS)]}"/>')
-
-
-_SHAPES: dict[str, Callable[[float, float], str]] = {
-    "circle": lambda x, y: f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>',
-    "square": lambda x, y: f'<rect x="{x - 2.8:.1f}" y="{y - 2.8:.1f}" width="5.6" height="5.6"/>',
-    "diamond": lambda x, y: f'<path d="M{x:.1f},{y - 4:.1f} l4,4 l-4,4 l-4,-4 z"/>',
-    "triangle": lambda x, y: f'<path d="M{x:.1f},{y - 4:.1f} l4,7 l-8,0 z"/>',
-}
-
-
-def _stroke(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "") -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" {more}/>'
-
-
-def text(
-    x: float, y: float, words: str, *, anchor: str = "start", size: int = 12, weight: str = "", more: str = ""
-) -> str:
-    bold = f' font-weight="{weight}"' if weight else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{bold} {more}>{escape(words)}</text>'
-    )

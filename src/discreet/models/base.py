@@ -20,6 +20,7 @@ from discreet.engines.threads.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
+from discreet.release.folder import WORD_USE
 from discreet.release.release import Release
 from discreet.release.usefulness import Usefulness
 from discreet.training.own_ledger import GuaranteeOfFit
@@ -50,6 +51,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     history_: dict[str, list[float]]
     topic_shares_: FloatArray
     standard_errors_: FloatArray
+    share_errors_: FloatArray
+    word_frequencies_: FloatArray
+    frequency_errors_: FloatArray
+    public_frequencies_: FloatArray
     usefulness_: Usefulness | None
     n_threads: int | None
     _vocabulary: tuple[str, ...] | None
@@ -106,6 +111,12 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if isinstance(X, Corpus) and X.tokenizer is not None:
                 self._tokenizer = X.tokenizer.without_stop_words()
         if isinstance(X, Corpus):
+            if reset and X.sizes is not None:
+                raise InputError(
+                    "these documents hold every phrase beside its words, and each word would count several times. "
+                    "Choose among them first: max_words= when they are read, a public list of phrases, or a model that "
+                    "selects words privately (fit_text)."
+                )
             if reset:
                 self.n_features_in_ = X.n_words
                 self._vocabulary = X.vocabulary.words  # not its cost: a model may be given away
@@ -161,8 +172,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         corpus = self._read(X, reset=False)
         return mixtures(self.components_, self.alpha_, corpus, self.n_threads, alpha_rest=self.alpha_rest_)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Log-likelihood per token by document completion; higher is better."""
+    def score(self, X: Any, y: Any = None, sample_weight: None = None) -> float:
+        """Log-likelihood per token by document completion; higher is better. (Pipelines pass ``sample_weight`` under
+        metadata routing, also if nobody gave it; documents have no weights here.)"""
+        refuse_weights(sample_weight)
         return -float(np.log(self.perplexity(X)))
 
     def perplexity(self, X: Any) -> float:
@@ -208,11 +221,13 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         )
 
     def _accounts(self) -> dict[str, Any]:
-        """Fields that only private models release, because theirs are computed from released numbers."""
+        """The shares of topics, and fields that only private models release, because theirs are computed from released
+        numbers."""
         spent = getattr(self, "_spent", None)
         if spent is None:
-            return {}
-        released = {name: getattr(self, f"{name}_", None) for name in ("topic_shares", "standard_errors", "usefulness")}
+            return {"topic_shares": getattr(self, "topic_shares_", None)}
+        names = ("topic_shares", "standard_errors", "share_errors", *WORD_USE, "usefulness")
+        released = {name: getattr(self, f"{name}_", None) for name in names}
         return {"ledger": [entry.to_json() for entry in spent], "history": self.history_, **released}
 
     def _planned_parameters(self) -> dict[str, Any]:
@@ -243,6 +258,11 @@ def check_sizes(corpus: Corpus, n_topics: int) -> None:
             f"n_topics={n_topics:,} is more than the corpus has tokens: {corpus.n_tokens:,}. "
             "Ask for fewer topics; a few dozen suit most corpora."
         )
+
+
+def refuse_weights(sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise InputError("documents have no weights: every token counts once. Leave sample_weight out.")
 
 
 def broadcast_alpha(alpha: Any, n_topics: int) -> FloatArray:

@@ -10,6 +10,9 @@ from scipy.special import betaln, gammaln
 from discreet._errors import InputError
 from discreet._types import AnyArray, FloatArray
 
+_CANCELLED = 2.0**-20
+"""A sum that is this much smaller than its terms has lost too many digits."""
+
 
 @dataclass(frozen=True, eq=False)
 class BetaLiouville:
@@ -85,12 +88,22 @@ class BetaLiouville:
         return found
 
 
-def word_divisors(totals: FloatArray, last: FloatArray, excess: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+def word_divisors(
+    totals: FloatArray, last: FloatArray, weight: float | FloatArray, rest: float, counts: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """For the posterior means of a topic's words: (n_w + β_w) / divisor, times ratio for the last word.
 
-    ``totals`` is Σ_w (n_w + β_w) of each topic, ``last`` is n + β of its last word, and ``excess`` is a − Λ of the
-    prior of words. If that is 0 (a Dirichlet prior), the divisor is exactly ``totals`` and the ratio exactly 1.
+    ``totals`` is Σ_w (n_w + β_w) of each topic, ``last`` is n + β of its last word; ``weight`` and ``rest`` are Λ and a
+    of the prior of words. If they are equal (a Dirichlet prior), the divisor is exactly ``totals`` and the ratio
+    exactly 1. ``counts`` is Σ n_w without the last word, if it is known apart from the prior.
     """
+    excess = rest - weight
     inner = totals - last
-    ratio = inner / (inner + excess)
+    outer = inner + excess  # a + Σ n_w
+    lost = outer < _CANCELLED * inner  # Λ is much larger than the result, which would be made of its last digits
+    if np.any(lost):
+        safe = np.maximum(inner - weight if counts is None else counts, 0.0) + rest
+        ratio = inner / np.where(lost, safe, outer)
+        return ratio * np.where(lost, safe + last, totals + excess), ratio
+    ratio = inner / outer
     return ratio * (totals + excess), ratio

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from discreet.engines.interface import LARGEST_UNIT, MAX_TOPICS, MOST_SWEEPS
 
@@ -45,6 +45,9 @@ Tokens = Annotated[int, Interval(Integral, 1, LARGEST_UNIT, closed="both")]
 """Tokens of one unit."""
 
 Topics = Annotated[int, Interval(Integral, 1, MAX_TOPICS, closed="both")]
+AutoTopics = Annotated[Any, Interval(Integral, 1, MAX_TOPICS, closed="both"), StrOptions({"auto"})]
+"""A number, or as many as the plan says that the noise can carry."""
+
 Sweeps = Annotated[int, Interval(Integral, 1, 2**31, closed="both")]
 """Sweeps or rounds of a run: their numbers have 32 bits."""
 

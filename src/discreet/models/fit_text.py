@@ -32,10 +32,6 @@ if TYPE_CHECKING:  # loaded when words are selected: other fits need not wait fo
     from discreet.mechanisms.vocabulary import VocabularyPlan
     from discreet.models.vectorizer import PrivateVectorizer
 
-SHARE = 0.05
-"""The share of the budget, as precision (1/σ²), for the words. The noise on the topics grows by 2.6%. On arXiv at ε = 1
-it finds 3,300 words, 81% of all tokens; 0.02 finds 2,200 (74%), 0.1 finds 4,200 (85%). Small corpora need it more."""
-
 MANY_WORDS = 1_000_000
 """The number of words with which the budget is checked before the real number is known: the number of cells hardly
 changes the cost, and more cells never lower it. Fewer if a model cannot take so many (``most_words``)."""
@@ -54,17 +50,19 @@ def fit_text(
     collections: Any = None,
     vocabulary: Vocabulary | PathLike | Iterable[str] | None = None,
     tokenizer: AnyTokenizer = None,
+    phrases: int | PathLike | Iterable[str] | None = None,
     max_words: int | None = None,
-    share: float = SHARE,
+    share: float | None = None,
     after_selection: Callable[[int], object] | None = None,
 ) -> Model:
     """Train a copy of ``model`` on text, and return the copy. The parameters of ``model`` itself do not change.
 
-    With a public ``vocabulary`` this is reading and ``fit``. Without one, a private model selects its words from the
-    text: ``model.epsilon`` and ``model.delta`` cover words and topics in one composition. The ledger is charged twice:
-    for the words and, when their number is known, for the topics. Both charges are checked before the first noise is
-    drawn. If another run spends the same budget in between, the second is refused and the first stays. Other models
-    read their words from the text, and those that protect it refuse such words.
+    With a public ``vocabulary`` this is reading and ``fit``; the words of ``AdaptedLDA`` are by default the most
+    frequent of its public text. Without public words, a private model selects its words from the text:
+    ``model.epsilon`` and ``model.delta`` cover words and topics in one composition. The ledger is charged twice: for
+    the words and, when their number is known, for the topics. Both charges are checked before the first noise is drawn.
+    If another run spends the same budget in between, the second is refused and the first stays. Other models read their
+    words from the text, and those that protect it refuse such words.
 
     If fewer than five words per topic were selected, the copy has as many topics as the words allow (at least two), and
     a warning says so. Fewer than six words are refused: the words stay charged, the topics are not. If
@@ -89,14 +87,25 @@ def fit_text(
         Public words. Other words are dropped.
     tokenizer : Tokenizer or function, optional
         How text becomes words.
+    phrases : int, list of phrases or file, optional
+        2 to 5: phrases of up to so many words are selected like words. Or a public list of phrases.
     max_words : int, optional
         The largest number of words: of the selected ones the best, otherwise the most frequent.
-    share : float
-        Share of the budget, as precision, for the selection of words.
+    share : float, optional
+        Share of the budget, as precision (1/σ²), for the selection of words. By default the plan chooses it if
+        ``model.n_units`` is public: 3 to 20%, so that the whole text gains most. Otherwise 5%, with which the noise on
+        the topics grows by 2.6%; on arXiv at ε = 1 it finds 3,300 words, 81% of all tokens.
     after_selection : function, optional
         Called with the number of words when they are selected.
     """
+    if vocabulary is None and (public_words := getattr(model, "public_words", None)) is not None:
+        vocabulary, tokenizer = public_words(max_words), tokenizer or _public_tokenizer(model, X)
+        max_words = None
     selecting = vocabulary is None and selects_words(model)
+    if phrases is not None:
+        if isinstance(X, Corpus):
+            raise InputError("the words of a Corpus have been found already. Pass the texts, or leave phrases= out.")
+        tokenizer = replace(Tokenizer.of(tokenizer), phrases=phrases)  # type: ignore[arg-type]  # it reads a file
     if selecting and not isinstance(X, Corpus):
         from discreet.models.vectorizer import all_words
 
@@ -107,6 +116,7 @@ def fit_text(
     elif collections is not None:
         raise InputError(f"{type(model).__name__} does not compare collections. Leave collections= out.")
     if selecting and corpus.vocabulary.complete:
+        model, share = _planned(model, share)
         fitted: Model = _fit_selected(model, corpus, max_words, share, after_selection)
         return fitted
     if selecting and max_words is not None:
@@ -115,6 +125,26 @@ def fit_text(
             "used can identify that person. Leave max_words out."
         )
     return _copy(model).fit(corpus)
+
+
+def _public_tokenizer(model: Any, X: Any) -> Tokenizer | None:
+    """How public text became words, for texts that are to be read in the same way."""
+    return None if isinstance(X, Corpus) else getattr(model.public, "tokenizer", None)
+
+
+def _planned(model: Model, share: float | None) -> tuple[Model, float]:
+    """The number of topics and the share of the budget for words, where the plan decides: from public facts."""
+    from discreet.planning import choices
+
+    model._check_parameters()
+    known: dict[str, Any] = {name: float(getattr(model, name)) for name in ("epsilon", "delta")}
+    known["n_units"] = getattr(model, "n_units", None)
+    if getattr(model, "n_topics", None) == choices.AUTO:
+        model = _copy(model, n_topics=choices.topics(**known))
+    if share is None:
+        n_topics = model.n_topics if isinstance(getattr(model, "n_topics", None), int) else 20
+        share = choices.words_share(**known, n_topics=n_topics)
+    return model, share
 
 
 def selects_words(model: TopicModel) -> bool:

@@ -169,7 +169,9 @@ class _LiouvilleTraining(_Training):
         if self.beta_rest is None:
             return super()._word_weights()
         last, counts = self.prior[-1], self.counts[-1]
-        divisor, ratio = word_divisors(topic_totals(self.counts) + self.prior_mass, counts + last, self.excess)
+        totals = topic_totals(self.counts)
+        priors = (self.inner, self.beta_rest, totals - counts)
+        divisor, ratio = word_divisors(totals + self.prior_mass, counts + last, *priors)
         self._sweep_prior[-1] = last * ratio + counts * (ratio - 1.0)  # counts plus this are (counts + last) · ratio
         return self._sweep_prior, 1.0 / divisor
 
@@ -177,7 +179,7 @@ class _LiouvilleTraining(_Training):
         if self.beta_rest is None:
             super()._normalise(topics)
         else:
-            divisor, ratio = word_divisors(topics.sum(axis=1), topics[:, -1], self.excess)
+            divisor, ratio = word_divisors(topics.sum(axis=1), topics[:, -1], self.inner, self.beta_rest)
             topics[:, -1] *= ratio
             topics /= divisor[:, None]
 
@@ -188,6 +190,6 @@ class _LiouvilleTraining(_Training):
             return found
         last = self.counts[-1] + self.prior[-1]
         inner = topic_totals(self.counts) + self.prior_mass - last
-        more = betaln(inner + self.excess, last) - betaln(inner, last)
+        more = betaln(np.maximum(inner + self.excess, self.beta_rest), last) - betaln(inner, last)
         more -= betaln(self.beta_rest, self.prior[-1]) - betaln(self.inner, self.prior[-1])
         return found + float(np.sum(more)) / self.engine.n_tokens

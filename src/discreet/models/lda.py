@@ -80,6 +80,8 @@ class LDA(Running, TopicModel):
     ----------
     components_ : array (n_topics, n_words)
         Topics; each row sums to 1 (scikit-learn's own LDA leaves pseudo-counts there).
+    topic_shares_ : array
+        The share of the tokens in each topic.
     alpha_, beta_ : the priors, as given or learnt.
     history_ : dict of lists
     n_sweeps_ : sweeps done.
@@ -117,7 +119,7 @@ class LDA(Running, TopicModel):
         history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, run=training, timed=True)
         if not self.warm_start:
             training.drop_tables()
-        self.components_ = training.topics()
+        self.components_, self.topic_shares_ = training.topics(), training.shares()
         self.alpha_, self.alpha_rest_ = training.alpha, training.alpha_rest
         self.beta_ = float(np.mean(training.beta))
         self.history_ = {n: [*self.history_.get(n, []), *v] for n, v in history.items()} if before else history
@@ -211,6 +213,11 @@ class _Training:
         topics += self.prior.T
         self._normalise(topics)
         return topics
+
+    def shares(self) -> FloatArray:
+        """The share of the tokens in each topic, from the same counts as the topics."""
+        sizes = (self.counts if self.summed is None else self.summed).sum(axis=0)
+        return np.asarray(sizes / sizes.sum())
 
     def _normalise(self, topics: FloatArray) -> None:
         topics /= topics.sum(axis=1, keepdims=True)

@@ -123,7 +123,9 @@ def claimed(
     """The papers' ε for one unit, and what its proof lacks. With a seed, no guarantee at all."""
     if key.seeded:
         return Guarantee.none(SEEDED, f"without the seed epsilon={epsilon:.4g} would be claimed for one {unit}")
-    if corpus.vocabulary.origin == "text":
+    if corpus.codebook is not None and not corpus.codebook.public:
+        reasons = (*reasons, "the visual words were learnt from the private pictures")
+    elif corpus.vocabulary.origin == "text":
         reasons = (*reasons, "the vocabulary was read from the private text")
     return Guarantee(
         epsilon=epsilon,

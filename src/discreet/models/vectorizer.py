@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import field, replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._errors import InputError, WouldLeak
@@ -64,8 +65,11 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         Spend only this share of the budget (as precision), and leave the rest to the model that is trained afterwards.
     token_pattern, lowercase, stop_words, lemmas :
         As in :class:`~discreet.corpus.Tokenizer`: public, never learnt.
+    phrases : int or list, optional
+        2 to 5: phrases of up to so many words are selected like words, and take the place of their words where they
+        are. A unit has more different words then, under the same ``max_words_per_unit``. Or a public list of phrases.
     tokenizer : Tokenizer or function, optional
-        Instead of these four. A function takes one text and gives its words; it must be public, like the pattern, and
+        Instead of these. A function takes one text and gives its words; it must be public, like the pattern, and
         use only that text.
     output : "matrix" or "corpus"
         What ``transform`` gives: a sparse matrix of counts, or a :class:`~discreet.Corpus` (``to_corpus`` always gives
@@ -99,8 +103,9 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     share: Annotated[float, Interval(Real, 1e-6, 1, closed="both")] = 1.0
     token_pattern: str | None = None
     lowercase: bool = True
-    stop_words: Annotated[Any, StrOptions({"english"}), "array-like", set, frozenset, None] = "english"
+    stop_words: Annotated[Any, str, "array-like", set, frozenset, None] = "auto"
     lemmas: str | None = None
+    phrases: Annotated[Any, Integral, "array-like", set, frozenset, str, os.PathLike, None] = None
     tokenizer: Annotated[Any, Tokenizer, callable, None] = None
     output: Literal["matrix", "corpus"] = "matrix"
     ledger: Ledger | None = None
@@ -190,10 +195,11 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
 
     def _tokenizer(self) -> Tokenizer:
         if self.tokenizer is not None:
-            return Tokenizer.of(self.tokenizer)
+            given = Tokenizer.of(self.tokenizer)
+            return given if self.phrases is None else replace(given, phrases=self.phrases)
         stop: Any = self.stop_words
         stop = stop if isinstance(stop, str | None) else frozenset(stop)
-        return Tokenizer(self.token_pattern, self.lowercase, stop, lemmas=self.lemmas)
+        return Tokenizer(self.token_pattern, self.lowercase, stop, lemmas=self.lemmas, phrases=self.phrases)
 
     def _read_all(self, X: Any) -> Corpus:
         """Every word, in alphabetical order. Which words a document has depends on this document only."""
@@ -202,6 +208,10 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
                 raise WouldLeak(
                     "this corpus does not hold all words of its text: some were left out by looking at all documents, "
                     "or it never was text. Pass the texts, or a corpus read without vocabulary= and max_words=."
+                )
+            if self.phrases is not None and X.sizes is None:
+                raise InputError(
+                    "the words of this corpus have been found already. Pass the texts, or leave phrases= out."
                 )
             return X
         return all_words(X, self._tokenizer())

@@ -1,4 +1,5 @@
-"""What the inherent-privacy monitor (Zhao 2019, Algorithms 1 and 2) may report: an estimate, never a guarantee."""
+"""What monitors of inherent privacy (Zhao 2019, Algorithms 1 and 2; Zhao 2021, eq. 5 and 6) may report: an estimate,
+never a guarantee."""
 
 from __future__ import annotations
 
@@ -13,6 +14,27 @@ WHY_AN_ESTIMATE = (
     "the model itself is computed from exact counts",
 )
 """Why it is not proved."""
+
+
+WHY_RELATED_IS_AN_ESTIMATE = (
+    "it is computed from the private counts of one run, and other data would give another number",
+    "it is about drawn topics only: whoever sees a count of words sees the replaced word, whatever was drawn",
+    "the model itself is computed from exact counts",
+)
+"""Why the bound with related words is not a guarantee."""
+
+
+def related_estimate(epsilon: float) -> Guarantee:
+    """The bound of Zhao 2021, eq. (6), with the reasons not to publish it."""
+    return Guarantee(
+        epsilon=float(epsilon),
+        delta=0.0,
+        unit=Unit.WORD,
+        observer=Observer.TRAJECTORY,
+        relation=Relation.REPLACE,
+        basis=Basis.ESTIMATE,
+        reasons=WHY_RELATED_IS_AN_ESTIMATE,
+    )
 
 
 def inherent_estimate(epsilon: float, unit: Unit | str) -> Guarantee:

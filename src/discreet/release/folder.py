@@ -6,6 +6,9 @@
     standard_errors.npy   topic × word, float64 (only if the noise of each cell is known)
     collection_topics.npy collection × topic × word, float64 (only for cross-collection models)
     switch.npy            topic × collection, float64 (only for cross-collection models)
+    share_errors.npy      topics, float64 (only for models that release the prevalence of topics)
+    word_frequencies.npy  words, float64; so are frequency_errors.npy and public_frequencies.npy (only for models that
+                          adapt public topics)
     codebook.npy          visual word × 128, float64 (only for models of pictures)
     vocabulary.txt        UTF-8, one word per line; backslash, line feed and carriage return are \\\\, \\n, \\r
     release.json          format, version, everything else, and the SHA-256 of every file (its own without these sums)
@@ -35,11 +38,12 @@ from discreet._files import sync_folder
 from discreet._types import FloatArray
 
 FORMAT = "discreet release"
-FORMAT_VERSION = 3
-"""2: optional arrays, and how useful the topics are. 3: collections, alpha_rest, lemmas and codebooks. Folders of
-earlier versions are read as before."""
+FORMAT_VERSION = 4
+"""2: optional arrays, and how useful the topics are. 3: collections, alpha_rest, lemmas and codebooks. 4: errors of
+topic shares, and word frequencies. Folders of earlier versions are read as before."""
 ARRAYS = ("topics", "alpha")
-OPTIONAL = ("topic_shares", "standard_errors", "collection_topics", "switch", "codebook")
+WORD_USE = ("word_frequencies", "frequency_errors", "public_frequencies")
+OPTIONAL = ("topic_shares", "standard_errors", "share_errors", *WORD_USE, "collection_topics", "switch", "codebook")
 ALL_ARRAYS = (*ARRAYS, *OPTIONAL)
 ABOUT = ("method", "beta", "parameters", "guarantee", "ledger", "history", "versions")
 LATER = ("tokenizer", "usefulness", "collections", "alpha_rest", "grid")

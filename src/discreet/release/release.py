@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from discreet._errors import InputError, WouldLeak, counted
-from discreet._types import AnyArray, FloatArray
+from discreet._types import AnyArray, BoolArray, FloatArray
 from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
 from discreet.corpus.codebook import Codebook, Grid, check_codebook
 from discreet.corpus.corpus import Corpus
@@ -30,6 +30,9 @@ from discreet.release.usefulness import Usefulness
 
 if TYPE_CHECKING:
     from discreet.evaluation import Completion
+
+PRESENT = 2.0
+"""A topic is known to be there if its share is more than so many deviations of its noise."""
 
 JSON: TypeAlias = Any
 """None, a bool, a finite number, a string, or a list or dictionary of these."""
@@ -67,6 +70,15 @@ class Release:
     does not include sampling error. None if no noise was added, or if the noise is not known."""
     usefulness: Usefulness | None = None
     """Whether the topics stand out of the noise, judged by released numbers; None if no noise was added."""
+    share_errors: FloatArray | None = None
+    """The deviation of the privacy noise in each of ``topic_shares``; None if they were not released by themselves."""
+    word_frequencies: FloatArray | None = None
+    """The share of each word in the private text, shrunk towards what public text says; None if the model does not
+    adapt public topics."""
+    frequency_errors: FloatArray | None = None
+    """The deviation of the privacy noise in each of ``word_frequencies``, before shrinking."""
+    public_frequencies: FloatArray | None = None
+    """The share of each word in the public text; 0 for words that it does not have."""
     collections: tuple[str | int, ...] | None = None
     """Labels of the collections that a cross-collection model compares; None for other models. ``topics`` are then what
     the collections share."""
@@ -107,7 +119,9 @@ class Release:
             settled["alpha_rest"] = positive(self.alpha_rest, "alpha_rest")
             if len(alpha) < 2:
                 raise InputError("alpha_rest needs two topics or more; found one. Leave it out.")
-        for name, shape in (("topic_shares", alpha.shape), ("standard_errors", topics.shape)):
+        of_words = dict.fromkeys(release_folder.WORD_USE, topics.shape[1:])
+        shapes = {"topic_shares": alpha.shape, "share_errors": alpha.shape, "standard_errors": topics.shape, **of_words}
+        for name, shape in shapes.items():
             if getattr(self, name) is not None:
                 settled[name] = not_negative(getattr(self, name), shape, name)
         settled |= self._checked_collections(topics)
@@ -178,6 +192,24 @@ class Release:
     def _best_words(self, topics: FloatArray, n: int) -> list[list[str]]:
         best = np.argsort(-topics, axis=1, kind="stable")[:, :n]
         return [[self.vocabulary[i] for i in row] for row in best]
+
+    @property
+    def present(self) -> BoolArray:
+        """Which topics the text is known to have: their share is above twice its error. All of them if the errors are
+        not known."""
+        if self.topic_shares is None or self.share_errors is None:
+            return np.ones(self.n_topics, np.bool_)
+        return np.asarray(self.topic_shares > PRESENT * self.share_errors)
+
+    def unknown_words(self) -> list[tuple[str, float, float]]:
+        """Words that the public text does not have, each with its share in the private text and the error of that, the
+        most frequent first. They are in no topic of their own. Empty if the model does not adapt public topics."""
+        if self.word_frequencies is None or self.frequency_errors is None or self.public_frequencies is None:
+            return []
+        unknown = np.flatnonzero(self.public_frequencies == 0)
+        ranked = unknown[np.argsort(-self.word_frequencies[unknown], kind="stable")]
+        found = zip(ranked, self.word_frequencies[ranked], self.frequency_errors[ranked], strict=True)
+        return [(self.vocabulary[i], float(share), float(error)) for i, share, error in found]
 
     def __repr__(self) -> str:
         sizes = f"{counted(self.n_topics, 'topic')}, {counted(self.n_words, 'word')}"

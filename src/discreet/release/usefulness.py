@@ -4,7 +4,8 @@ Two things make a private model useless: noise that hides the topics, and a list
 to make topics of. The first is measured. In the averaged table of word × topic, z is how far a cell lies above what its
 word would have there without topics, in deviations of the known noise. The *clear share* is the part of the text that
 lies above, summed over the cells with z > 3, less what noise alone would add to that sum. The second is decided by the
-number of words. The thresholds come from ``benchmarks/usefulness.py``.
+number of words. The thresholds come from ``benchmarks/usefulness.py``. Only the advice rests on the law of
+``discreet.planning``; the verdict after training does not.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
+from discreet.planning import advice
+from discreet.planning.law import Facts
+from discreet.planning.noise import WORDS_SHARE
 
 CLEAR = 3.0
 """Deviations of the noise above which a cell is clear."""
@@ -34,15 +38,6 @@ FEWEST_FOR_TWO = 6
 
 FEWEST_WORDS = 100
 """Fewer privately selected words than this cover too little of the text."""
-
-UNITS, WORD_POWER, TOPIC_POWER = 70.0, 0.7, 0.25
-"""With V words, K topics stand out if units × ε is at least about UNITS · V^WORD_POWER · K^TOPIC_POWER."""
-
-UNITS_SELECTING = 10_000.0
-"""If units × ε is at least about this, the usual share of the budget selects `FEWEST_WORDS` words or more."""
-
-LARGEST_ADVISED = 8.0
-"""A larger ε promises so little that the advice is to get more units instead."""
 
 TOP = 10
 """Number of best words by which people recognise a topic; half of them must be clear in a clear topic."""
@@ -103,6 +98,7 @@ class Setting:
     """Whether a unit is all documents of one user."""
     selected: bool = False
     """Whether the words were selected privately from the text."""
+    delta: float = 1e-6
 
 
 def judge(noisy: FloatArray, variance: FloatArray | float, topics: FloatArray, setting: Setting) -> Usefulness | None:
@@ -123,8 +119,8 @@ def judge(noisy: FloatArray, variance: FloatArray | float, topics: FloatArray, s
     reason = too_few or f"they differ by more than the noise in {share:.0%} of the text"
     if hidden and not too_few:
         reason += f", and useful ones do so in {math.ceil(100 * LEAST_SHARE)}% or more"
-    advice = _advice(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
-    return Usefulness(not (too_few or hidden), share, clear_topics, n_topics, n_words, reason, advice)
+    help_ = _advice(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
+    return Usefulness(not (too_few or hidden), share, clear_topics, n_topics, n_words, reason, help_)
 
 
 def few_words(n_words: int, n_topics: int, *, selected: bool) -> str:
@@ -162,16 +158,18 @@ def _clear_share(
 
 def foreseen(n_words: int, n_topics: int, setting: Setting) -> str:
     """The summary of topics that cannot be useful, if that is known before anything is charged; otherwise an empty
-    text."""
+    text. Noise is judged by the plan's law (``planning/law.py``), for documents of usual length."""
     if n_topics == 1:
         return ""
     too_few = few_words(n_words, n_topics, selected=setting.selected)
-    hidden = setting.n_units is not None and 3 * setting.n_units * setting.epsilon < _needed(n_words, n_topics)
+    facts = _facts(n_words, n_topics, setting)
+    hidden = facts is not None and advice.hopeless(facts)
     if not (too_few or hidden):
         return ""
     reason = too_few or f"the noise at epsilon={setting.epsilon:g} hides the topics of {n_words:,} words"
-    advice = _advice(n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few))
-    return f"topics are unlikely to be useful: {reason}. {advice}"
+    return f"topics are unlikely to be useful: {reason}. " + _advice(
+        n_words, n_topics, setting, hidden=hidden, too_few=bool(too_few)
+    )
 
 
 def _advice(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too_few: bool) -> str:
@@ -181,47 +179,41 @@ def _advice(n_words: int, n_topics: int, setting: Setting, *, hidden: bool, too_
         return f"Ask for {enough} topics or fewer."
     if too_few and setting.selected:
         unit = "Protect documents instead of users, or give" if setting.users else "Give"
-        return f"{unit} a public word list, or use {_larger_epsilon(UNITS_SELECTING, setting)}."
+        return f"{unit} a public word list, or use {_more_words(setting)}."
     if too_few:
         return f"Use a list of at least {WORDS_PER_TOPIC * n_topics} words."
     if not hidden:
         return ""
-    most = 0.0
-    if setting.n_units is not None:
-        most = (setting.n_units * setting.epsilon / _needed(1, n_topics)) ** (1 / WORD_POWER)
-        most = _rounded(min(most, n_words / 2), down=True)
+    facts = _facts(n_words, n_topics, setting)
+    if facts is None:
+        return f"Use {_larger(setting)}."
+    most, topics = advice.fewer_words(facts), advice.fewer_topics(facts)
     fewer = f" at most {most:,.0f} words, or" if most >= WORDS_PER_TOPIC * n_topics else ""
-    enough = _topics_that_stand_out(n_words, setting)
-    if 2 <= enough <= n_topics // 2:
-        fewer = f" at most {enough} topics,{fewer or ' or'}"
-    return f"Use{fewer} {_larger_epsilon(_needed(n_words, n_topics), setting)}."
+    if advice.FEWEST_TOPICS <= topics <= n_topics // 2:
+        fewer = f" at most {topics} topics,{fewer or ' or'}"
+    return f"Use{fewer} {_larger(setting, advice.larger_epsilon(facts), advice.more_units(facts))}."
 
 
-def _topics_that_stand_out(n_words: int, setting: Setting) -> int:
-    """About the number of topics that units × ε can show; 0 if the number of units is not known."""
+def _facts(n_words: int, n_topics: int, setting: Setting) -> Facts | None:
+    """What the plan's law reads; None if the number of units is not known."""
     if setting.n_units is None:
-        return 0
-    return int(min((setting.n_units * setting.epsilon / _needed(n_words, 1)) ** (1 / TOPIC_POWER), 1e6))
+        return None
+    return Facts(
+        n_units=setting.n_units, n_words=n_words, n_topics=n_topics, epsilon=setting.epsilon, delta=setting.delta
+    )
 
 
-def _needed(n_words: int, n_topics: int) -> float:
-    """About the smallest units × ε with which the topics stand out."""
-    return float(UNITS * n_words**WORD_POWER * n_topics**TOPIC_POWER)
+def _more_words(setting: Setting) -> str:
+    """How to have `FEWEST_WORDS` words selected."""
+    if setting.n_units is None:
+        return _larger(setting)
+    known = (FEWEST_WORDS, setting.n_units, setting.epsilon, setting.delta, WORDS_SHARE)
+    return _larger(setting, advice.epsilon_that_selects(*known), advice.units_that_select(*known))
 
 
-def _larger_epsilon(units_times_epsilon: float, setting: Setting) -> str:
-    """How to reach this units × ε and at least twice the present one: a larger ε while it still promises something."""
-    if setting.n_units is not None:
-        units_times_epsilon = max(units_times_epsilon, 2 * setting.n_units * setting.epsilon)
-        if units_times_epsilon / setting.n_units <= LARGEST_ADVISED:
-            return f"epsilon={_rounded(units_times_epsilon / setting.n_units):g}"
+def _larger(setting: Setting, epsilon: float | None = None, n_units: float | None = None) -> str:
+    """A larger ε while it still promises something, otherwise more units."""
+    if epsilon is not None:
+        return f"epsilon={epsilon:g}"
     unit = "users" if setting.users else "documents"
-    if setting.n_units is None:
-        return f"more {unit} or a larger epsilon"
-    return f"more {unit}: about {_rounded(units_times_epsilon / setting.epsilon):,.0f}"
-
-
-def _rounded(value: float, *, down: bool = False) -> float:
-    """To two digits, up or down."""
-    unit = 10.0 ** (math.floor(math.log10(max(value, 1e-9))) - 1)
-    return float((math.floor if down else math.ceil)(round(value / unit, 6)) * unit)
+    return f"more {unit} or a larger epsilon" if n_units is None else f"more {unit}: about {n_units:,.0f}"

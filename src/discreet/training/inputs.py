@@ -17,6 +17,8 @@ from discreet.privacy.ledger import Ledger
 PUBLIC_WORDS = "the word list is public"
 UNKNOWN_WORDS = "the word list is public (where it comes from is not known)"
 """Conditions of a guarantee: only the owner of a list can know that it is public."""
+PUBLIC_PHRASES = "the list of phrases is public"
+"""Condition if documents were read by a list of phrases."""
 SAME_UNITS = "each {unit} of this fit was one {unit}, or none, when the words were selected"
 """Condition if the words were selected on other documents, or for other users: the units may have been sentences
 then."""
@@ -69,13 +71,19 @@ def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
             f"person. Instead, {instead}."
         )
     if vocabulary.origin == "public":
-        return (PUBLIC_WORDS,)
+        return (f"{PUBLIC_WORDS} ({vocabulary.source})" if vocabulary.source else PUBLIC_WORDS,)
     other_units = _other_units(corpus, groups)
     if vocabulary.origin == "unknown":
         return (UNKNOWN_WORDS, *other_units)
     if vocabulary.origin == "private-selection" and vocabulary.cost is None:
         return ("the vocabulary was selected privately, and what that cost is not part of these numbers",)
     return other_units
+
+
+def check_phrases(corpus: Corpus) -> tuple[str, ...]:
+    """What must be assumed about phrases. Those of a list are public; others were selected as words are."""
+    listed = corpus.tokenizer is not None and isinstance(corpus.tokenizer.phrases, frozenset)
+    return (PUBLIC_PHRASES,) if listed else ()
 
 
 def _other_units(corpus: Corpus, given: Any) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ _STARTED_IN = os.getpid()
 """If the process id differs later, the process was forked."""
 
 _JOBLIB = ("joblib.parallel", "joblib._dask", "joblib.externals.loky")
+_SEARCH = "sklearn.model_selection._search"
 _ONE_OF = "only this one of "
 _ALONE = "no fit in another process used these documents (it ran in a child process; ε is of this fit alone)"
 
@@ -98,6 +99,20 @@ class GuaranteeOfFit:
             return earned
         kept = [reason for reason in earned.reasons if not reason.startswith(_ONE_OF) and reason != _ALONE]
         return replace(earned, reasons=(*ledger.conditions(), *kept))
+
+
+SEARCHED = "the parameters of this fit were chosen without looking at private documents (it was fitted by {})"
+"""Condition of a fit in a parameter search of scikit-learn, which chooses by exact scores. No ledger counts that."""
+
+
+def searched() -> tuple[str, ...]:
+    """The condition `SEARCHED`, if a parameter search of this process called the fit."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(_SEARCH) and "self" in frame.f_locals:
+            return (SEARCHED.format(type(frame.f_locals["self"]).__name__),)
+        frame = frame.f_back
+    return ()
 
 
 def refuse_in_a_search(model: Any) -> None:

@@ -20,8 +20,8 @@ from discreet.privacy.ledger import Budget, Ledger, Reservation, new_run
 from discreet.release.usefulness import Setting, Usefulness, foreseen
 from discreet.training import self_test
 from discreet.training.checkpoint import Checkpoint, open_checkpoint, reopened
-from discreet.training.inputs import NOTHING, check_groups, check_vocabulary, vocabulary_cost
-from discreet.training.own_ledger import OwnLedger, refuse_in_a_search
+from discreet.training.inputs import NOTHING, check_groups, check_phrases, check_vocabulary, vocabulary_cost
+from discreet.training.own_ledger import OwnLedger, refuse_in_a_search, searched
 from discreet.training.payment import Payment
 
 
@@ -45,7 +45,7 @@ class PrivateFit:
         selects_words: bool = False,
     ) -> None:
         self._model, self._corpus, self._observer = model, corpus, observer
-        self._conditions = () if selects_words else check_vocabulary(corpus, groups)
+        self._conditions = (*(() if selects_words else check_vocabulary(corpus, groups)), *check_phrases(corpus))
         self.groups = check_groups(groups, corpus) if unit in (None, Unit.USER) else None
         self.unit = unit or (Unit.DOCUMENT if self.groups is None else Unit.USER)
         self._vocabulary = NOTHING if selects_words else vocabulary_cost(corpus, self.unit)
@@ -78,6 +78,7 @@ class PrivateFit:
             n_units=getattr(self._model, "n_units", None),
             users=self.unit is Unit.USER,
             selected=self._corpus.vocabulary.origin == "private-selection",
+            delta=float(self._model.delta),
         )
 
     def resume(self, plan: Sequence[Entry], **facts: Any) -> None:
@@ -123,7 +124,7 @@ class PrivateFit:
 
         ``remarks`` computes, from everything that was spent, what the guarantee states besides its conditions.
         """
-        conditions, spent = (*self._conditions, *conditions), (*self._vocabulary.entries, *plan)
+        conditions, spent = (*searched(), *self._conditions, *conditions), (*self._vocabulary.entries, *plan)
         if self._checkpoint is not None:
             # the words were charged in this run too
             here = set(self._vocabulary.entries) <= set(self._checkpoint.spent)

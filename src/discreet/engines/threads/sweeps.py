@@ -11,8 +11,9 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
-from discreet.engines.interface import Table, Tokens
-from discreet.engines.threads.workers import Workers, shares
+from discreet.engines.interface import Table, Tokens, WeightRows
+from discreet.engines.threads.layout import Layout, pieces
+from discreet.engines.threads.workers import Workers
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import alpha_statistics, count_topics, padded, sampling_weights
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
@@ -26,9 +27,6 @@ from discreet.kernels.sweeps.starts import first_topics
 SPARSE_FROM = 512
 """Rows at least this wide, and as wide as the mean document is long, are swept by the topics present in a document
 (``benchmarks/dense_or_sparse.py``)."""
-
-BLOCKS = 32
-"""Blocks of documents; all have about the same number of tokens."""
 
 LOCAL = 1 << 20
 """Cells up to which each thread draws from its own copy of the weights. All threads have just written them, and
@@ -58,11 +56,11 @@ class ThreadSweeps:
         self.n_documents = corpus.n_documents
         self.n_tokens = corpus.n_tokens
         self.key = key
-        self._parts = parts
-        self.offsets = np.concatenate([[0], np.cumsum(corpus.lengths[_order(corpus, parts)])])
+        self._parts, self._layout = parts, Layout(corpus, parts)
+        self.offsets = np.concatenate([[0], np.cumsum(self._layout.lengths[self._layout.numbers])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
-        self.words = self._in_slots(corpus)
-        self._numbers = np.arange(self.n_documents, dtype=np.uint32)  # the place of a document determines its draws
+        self.words = self._in_slots(corpus, self._layout)
+        self._numbers = self._layout.numbers.astype(np.uint32)
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
         self.sparse = self._width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
         self._weights: Float32Array | None = None  # flat, word × width
@@ -70,26 +68,32 @@ class ThreadSweeps:
         self._total: Int32Array | None = None  # their sum, until topics change
         self.use_threads(n_threads)
 
-    def _in_slots(self, corpus: Corpus) -> Int32Array:
+    def _in_slots(self, corpus: Corpus, layout: Layout) -> Int32Array:
         """The tokens of each document in a secret order: a count matrix has them in word order, which would reveal
         words."""
         words: Int32Array = np.empty(self.n_tokens, np.int32)
-        gather_documents(corpus.words, corpus.offsets, _order(corpus, self._parts), words)
-        shuffle_documents(words, self.offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
-        return words
+        gather_documents(corpus.words, corpus.offsets, layout.documents, words)
+        offsets = np.concatenate([[0], np.cumsum(layout.lengths)])
+        offsets.setflags(write=False)
+        shuffle_documents(words, offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
+        if self._parts is None:
+            return words
+        in_memory = np.empty_like(words)
+        gather_documents(words, offsets, layout.numbers, in_memory)
+        return in_memory
 
     def holds(self, corpus: Corpus) -> bool:
         if (corpus.n_words, corpus.n_documents) != (self.n_words, self.n_documents):
             return False
-        same_lengths = np.array_equal(corpus.lengths[_order(corpus, self._parts)], np.diff(self.offsets))
-        return same_lengths and np.array_equal(self._in_slots(corpus), self.words)
+        layout = Layout(corpus, self._parts)
+        same_lengths = np.array_equal(layout.lengths[layout.numbers], np.diff(self.offsets))
+        return same_lengths and np.array_equal(self._in_slots(corpus, layout), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
         """Divide the documents among this many threads, by tokens."""
         self._workers = Workers(n_threads)
         self.n_threads = self._workers.n_threads
-        ends = np.cumsum([0] + [len(range(block, self.n_documents, BLOCKS)) for block in range(BLOCKS)])
-        self._cuts = ends[np.round(BLOCKS * shares(self.n_threads)).astype(int)]
+        self._pieces = pieces(self.offsets, self._layout.ends, self.n_threads)
         if self.sparse:
             most = padded(min(self.n_topics, 1 + int(np.diff(self.offsets).max(initial=1))))
             self._scratch = [sparse_scratch(self._width, most) for _ in range(self.n_threads)]
@@ -97,7 +101,7 @@ class ThreadSweeps:
         else:
             self._scratch = [dense_scratch(self._width) for _ in range(self.n_threads)]
         size = self.n_words * self._width
-        worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= 4 * size
+        worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= size
         self._copies = [aligned(size, np.float32) for _ in range(self.n_threads)] if worth else []
         self._counts, self._total = [], None
 
@@ -118,7 +122,11 @@ class ThreadSweeps:
         self._total = None
 
     def tokens(self) -> Tokens:
-        return Tokens(self.words, self.offsets, self.topics)
+        if self._parts is None:
+            return Tokens(self.words, self.offsets, self.topics)
+        places = self._layout.by_number(self.offsets)
+        offsets = np.concatenate([[0], np.cumsum(self._layout.lengths)])
+        return Tokens(self.words[places], offsets, self.topics[places])
 
     def sweep(
         self,
@@ -130,12 +138,22 @@ class ThreadSweeps:
         scale: FloatArray,
         alpha_rest: float | None = None,
     ) -> None:
-        weights, (alpha32, last_topic) = self._fill_weights(statistic, prior, scale), self._rows(alpha, alpha_rest)
+        self._sweep(self._fill_weights(statistic, prior, scale), alpha, number, alpha_rest)
+
+    def sweep_rows(
+        self, weights: WeightRows, alpha: FloatArray, number: int, *, alpha_rest: float | None = None
+    ) -> None:
+        rows = self._weight_rows()
+        self._each_share(lambda first, last: weights.write(first, last, rows), weights.n_groups)
+        self._sweep(rows.reshape(-1), alpha, number, alpha_rest)
+
+    def _sweep(self, weights: Float32Array, alpha: FloatArray, number: int, alpha_rest: float | None) -> None:
+        alpha32, last_topic = self._rows(alpha, alpha_rest)
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
         documents = (self.words, self.offsets, self._numbers, self.topics)
         tables: tuple[Any, ...] = (alpha32, last_topic, 1)  # one visit
         if self.sparse:
-            self._each_share_of_words(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth))
+            self._each_share(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth), self.n_words)
             tables = (alpha32, last_topic, self._smooth)
         kernel: Callable[..., None] = sweep_sparse if self.sparse else sweep_dense
         copied: set[int] = set()
@@ -147,8 +165,8 @@ class ThreadSweeps:
                 if thread not in copied:
                     copied.add(thread)
                     mine[:] = weights
-            first, last = self._cuts[piece], self._cuts[piece + 1]
-            kernel(*documents, first, last, mine, *tables, self.key.words, purpose, sweep, *self._scratch[thread])
+            stream = (self.key.words, purpose, sweep)
+            kernel(*documents, *self._pieces[piece], mine, *tables, *stream, *self._scratch[thread])
 
         self._draw_and_count(draw)
 
@@ -170,10 +188,10 @@ class ThreadSweeps:
             if thread not in begun:
                 begun.add(thread)
                 self._counts[thread][:] = 0
-            first, last = self.offsets[self._cuts[piece]], self.offsets[self._cuts[piece + 1]]
+            first, last = (self.offsets[end] for end in self._pieces[piece])
             count_topics(self.words, self.topics, first, last, self.n_topics, self._counts[thread])
 
-        self._workers.share(work, len(self._cuts) - 1)
+        self._workers.share(work, len(self._pieces))
         total, *others = (self._counts[thread] for thread in sorted(begun))
 
         def add(first: int, last: int) -> None:
@@ -181,7 +199,7 @@ class ThreadSweeps:
             for part in others:
                 total[cells] += part[cells]
 
-        self._each_share_of_words(add)
+        self._each_share(add, self.n_words)
         self._total = total
 
     def drop_tables(self) -> None:
@@ -201,16 +219,20 @@ class ThreadSweeps:
 
     def _fill_weights(self, statistic: AnyArray, prior: Table, scale: FloatArray) -> Float32Array:
         """(statistic + prior) · scale as sweeps read it: flat, word × width, zero beyond the last topic."""
+        tables, rows = (np.ascontiguousarray(statistic), np.atleast_2d(prior), scale), self._weight_rows()
+        self._each_share(lambda first, last: sampling_weights(*tables, first, last, rows), self.n_words)
+        return rows.reshape(-1)
+
+    def _weight_rows(self) -> Float32Array:
+        """Room for the weights of a sweep, word × width."""
         if self._weights is None:
             self._weights = aligned(self.n_words * self._width, np.float32)
-        tables = (np.ascontiguousarray(statistic), np.atleast_2d(prior), scale)
-        rows = self._weights.reshape(self.n_words, self._width)
-        self._each_share_of_words(lambda first, last: sampling_weights(*tables, first, last, rows))
-        return self._weights
+        return self._weights.reshape(self.n_words, self._width)
 
-    def _each_share_of_words(self, work: Callable[[int, int], None]) -> None:
-        n_pieces = 1 if self.n_words * self._width < _SMALL else 2 * self.n_threads
-        cuts = [self.n_words * piece // n_pieces for piece in range(n_pieces + 1)]
+    def _each_share(self, work: Callable[[int, int], None], n: int) -> None:
+        """Call ``work(first, last)`` for a range of 0 … n − 1 on each thread, always the same if it can."""
+        n_pieces = 1 if self.n_words * self._width < _SMALL else self.n_threads
+        cuts = [n * piece // n_pieces for piece in range(n_pieces + 1)]
         self._workers.share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
 
     def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
@@ -245,24 +267,7 @@ class ThreadSweeps:
         documents = (self.words, draw_offsets, self._numbers, self.topics)
 
         def draw(thread: int, piece: int) -> None:
-            first, last = self._cuts[piece], self._cuts[piece + 1]
+            first, last = self._pieces[piece]
             sweep_exact(*documents, first, last, weights, alpha32, last_topic, *stream, *scratch[thread])
 
         self._draw_and_count(draw)
-
-
-def _order(corpus: Corpus, parts: IntArray | None) -> IntArray:
-    """Documents in blocks, in each block the longest first: an order that depends on lengths, not on words.
-
-    A piece of work is a sequence of blocks. It ends with short documents, so that few slots are idle at its end. With
-    ``parts``, a block has one part after the other, the longest documents of each first, and every second block has
-    the parts in reverse: it starts with the part that the block before it ended with.
-    """
-    longest_first = np.argsort(-corpus.lengths, kind="stable")
-    blocks = [longest_first[block::BLOCKS] for block in range(BLOCKS)]
-    if parts is not None:
-        signs = np.where(np.arange(BLOCKS) % 2, -1, 1)
-        blocks = [
-            block[np.argsort(sign * parts[block], kind="stable")] for block, sign in zip(blocks, signs, strict=True)
-        ]
-    return np.concatenate(blocks)

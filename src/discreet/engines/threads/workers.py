@@ -45,16 +45,19 @@ class Workers:
         self._others = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
 
     def share(self, work: Callable[[int, int], None], n_pieces: int) -> None:
-        """Call ``work(thread, piece)`` for every piece; a thread that is done takes the next piece."""
-        pieces, taking = iter(range(n_pieces)), Lock()
+        """Call ``work(thread, piece)`` for every piece. A thread takes the pieces thread, thread + n_threads, … and
+        then those that other threads have not begun: what it used in one call is in its core's cache in the next."""
+        queues = [iter(range(first, n_pieces, self.n_threads)) for first in range(self.n_threads)]
+        taking = Lock()
 
         def run(thread: int) -> None:
-            while True:
-                with taking:  # each piece goes to one thread, also in Python without a global lock
-                    piece = next(pieces, None)
-                if piece is None:
-                    return
-                work(thread, piece)
+            for queue in (*queues[thread:], *queues[:thread]):
+                while True:
+                    with taking:  # each piece goes to one thread, also in Python without a global lock
+                        piece = next(queue, None)
+                    if piece is None:
+                        break
+                    work(thread, piece)
 
         helping = min(self.n_threads, n_pieces) - 1
         if self._others is None or helping < 1:

@@ -13,8 +13,10 @@ from discreet.experiments.data import Split, completion_and_npmi, held_out, unig
 from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 from discreet.experiments.methods import quietly
-from discreet.experiments.own.cross import CROSS
+from discreet.experiments.own.cross import CROSS, DATES
 from discreet.experiments.own.methods import METHODS
+from discreet.experiments.own.public import PUBLIC as PUBLIC_TEXT
+from discreet.experiments.papers.zhao2021.local import OWN as LOCAL
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
@@ -186,4 +188,4 @@ TABLE = Experiment(
     ),
 )
 
-EXPERIMENTS = (TABLE, METHODS, CROSS)
+EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, LOCAL)

@@ -28,6 +28,20 @@ def add_totals(counts: AnyArray, own_share: Float32Array, totals: FloatArray, ow
 
 
 @kernel
+def add_sample(counts: AnyArray, own_share: Float32Array, sums: FloatArray, own_sums: FloatArray) -> None:
+    """Add n to ``sums`` and n · B to ``own_sums``. ``counts`` is n and ``own_share`` is B; all collection × word ×
+    topic."""
+    n_collections, n_words, n_topics = counts.shape
+    for c in range(n_collections):
+        for w in range(n_words):
+            for topic in range(n_topics):
+                k = at(topic)
+                n = np.float64(counts[at(c), at(w), k])
+                sums[at(c), at(w), k] += n
+                own_sums[at(c), at(w), k] += n * np.float64(own_share[at(c), at(w), k])
+
+
+@kernel
 def mix_words(
     counts: AnyArray,
     first_word: Int,

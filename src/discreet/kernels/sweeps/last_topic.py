@@ -23,6 +23,9 @@ from discreet._types import FloatArray, Int, UInt16Array, UInt64Array
 from discreet.kernels.compile import inlined_part, part
 from discreet.kernels.sweeps.slots import N_LAST, N_OTHER
 
+TABLE = 1 << 12
+"""For smaller m, (Λ + m) / (a + m) is looked up: dividing for every token takes about 4% of a sweep."""
+
 
 class LastTopic(NamedTuple):
     """What the factor of the last topic is made of; kernels take None in its place for a Dirichlet prior."""
@@ -34,12 +37,16 @@ class LastTopic(NamedTuple):
     """Λ."""
     beta: float
     least: float
+    ratios: FloatArray
+    """(Λ + m) / (a + m) for m below `TABLE`."""
 
     @classmethod
     def of(cls, alpha: FloatArray, rest: float) -> LastTopic:
         """From α_1, …, α_{K−1}, β and a."""
         inner = float(alpha[:-1].sum())
-        return cls(len(alpha) - 1, float(rest), inner, float(alpha[-1]), min(1.0, inner / rest))
+        m = np.arange(TABLE, dtype=np.float64)
+        ratios = (inner + m) / (float(rest) + m)
+        return cls(len(alpha) - 1, float(rest), inner, float(alpha[-1]), min(1.0, inner / rest), ratios)
 
 
 @part
@@ -64,6 +71,11 @@ def return_last(slot: Int, topic: np.uint64, last_topic: LastTopic, slots: UInt6
 def take_last(slot: Int, topic: np.uint64, last_topic: LastTopic, slots: UInt64Array) -> np.float32:
     """Take the topic of the next token out; what stands in place of n_K for its draw."""
     slots[N_LAST + slot] -= np.uint64(topic == np.uint64(last_topic.topic))
-    n_last, m = np.float64(slots[N_LAST + slot]), np.float64(slots[N_OTHER + slot] - slots[N_LAST + slot])
-    ratio = (last_topic.inner + m) / (last_topic.a + m)
-    return np.float32(n_last * ratio + last_topic.beta * (ratio - last_topic.least))
+    n_last = np.int64(slots[N_LAST + slot])
+    n_others = np.int64(slots[N_OTHER + slot]) - n_last
+    if n_others < TABLE:
+        ratio = last_topic.ratios[np.uint64(n_others)]
+    else:
+        m = np.float64(n_others)
+        ratio = (last_topic.inner + m) / (last_topic.a + m)
+    return np.float32(np.float64(n_last) * ratio + last_topic.beta * (ratio - last_topic.least))

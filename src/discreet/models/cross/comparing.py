@@ -12,7 +12,7 @@ from discreet._errors import warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.collections import collection_labels, labels_given
 from discreet.corpus.corpus import Corpus
-from discreet.models.base import TopicModel
+from discreet.models.base import TopicModel, refuse_weights
 from discreet.models.cross.tables import CrossTables
 from discreet.release.release import Release
 
@@ -86,9 +86,11 @@ class ComparesCollections(TopicModel):
         release, corpus = self._released(X)
         return release.fold_in_perplexity(corpus, collections=collections, n_threads=self.n_threads)
 
-    def score(self, X: Any, y: Any = None, *, collections: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: None = None, *, collections: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better. ``y`` is taken for the collections as in
-        :meth:`fit`, so that ``GridSearchCV`` and ``cross_val_score`` can be given them as y."""
+        :meth:`fit`, so that ``GridSearchCV`` and ``cross_val_score`` can be given them as y. ``sample_weight`` must be
+        None, as in :meth:`TopicModel.score`."""
+        refuse_weights(sample_weight)
         release, corpus = self._released(X)
         given = labels_given(corpus, collections, y)
         found = release.completion(corpus, collections=given, n_threads=self.n_threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from functools import partial
 from typing import Annotated, Any, Self
 
@@ -14,6 +15,7 @@ from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.collections import collection_labels, labels_given, match_labels
 from discreet.corpus.corpus import Corpus
+from discreet.models.bounds import Topics
 from discreet.models.cross.comparing import ComparesCollections
 from discreet.models.cross.rounds import CrossRounds, few_units
 from discreet.models.cross.units import CollectionUnits
@@ -90,6 +92,7 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
 
     method = "private-cross"
 
+    n_topics: Topics = field(default=10, kw_only=False)  # the plan knows nothing about collections
     collection_names: Annotated[Sequence[str | int] | Mapping[str | int, int], "array-like", dict] | None = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, collections: Any = None) -> Self:
@@ -103,7 +106,9 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
         labels = collection_labels(corpus, labels_given(corpus, collections, y))
         self.collections_ = np.unique(labels) if self.collection_names is None else self._names()
         numbers = self._numbers(labels, self.collections_)
-        self._warn_of_one_collection(self.collections_, corpus)
+        cost = corpus.vocabulary.cost
+        if cost is None or not cost.same_run:  # else `_check_documents` has said it, before the words were charged
+            self._warn_of_one_collection(self.collections_, corpus)
         named = PUBLIC_SIZES if isinstance(self.collection_names, Mapping) else PUBLIC_NAMES
         condition = READ_NAMES if self.collection_names is None else named
         engine = partial(CollectionUnits, numbers=numbers, n_collections=len(self.collections_))
@@ -133,8 +138,10 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
         return np.sort(labels)
 
     def _check_documents(self, corpus: Corpus) -> None:
-        if self.collection_names is not None:
-            self._numbers(collection_labels(corpus), self._names())
+        labels = collection_labels(corpus)
+        names = np.unique(labels) if self.collection_names is None else self._names()
+        self._numbers(labels, names)
+        self._warn_of_one_collection(names, corpus)
 
     @staticmethod
     def _numbers(labels: AnyArray, names: AnyArray) -> IntArray:

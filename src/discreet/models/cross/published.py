@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from discreet._random import Key, Purpose
-from discreet._types import AnyArray, FloatArray, IntArray
+from discreet._types import FloatArray, IntArray
 from discreet.corpus.collections import product_corpus
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
@@ -128,5 +128,5 @@ class PublishedTraining(Training):
         self.sampler.sweep(number)
         return float(self.sampler.own_totals.sum())
 
-    def _own(self) -> tuple[AnyArray, FloatArray]:
-        return self.sampler.counts(), self.sampler.own
+    def _sample(self) -> None:
+        self.samples.add(self.sampler.counts(), self.sampler.own)

@@ -120,7 +120,8 @@ class CrossRounds(PrivateRounds):
         parts, noise = noisy[:n_rows].reshape(self.shape), variance[:n_rows].reshape(self.shape)
         sizes = self._sizes(parts)
         pooled = self._pooled(noisy, variance, sizes)
-        self.common = rule(*pooled, shrink.without_topics(pooled[0], self.frequencies, self.seeds))
+        flat = shrink.without_topics(pooled[0], self.frequencies, self.seeds)
+        self.common = rule(*pooled, self._target(*pooled, flat))
         # how a word of each collection is spread over topics, if collections differed in the sizes of topics alone
         spread = shrink.topics(self.common) * sizes[:, None, :]
         rows = spread.sum(axis=2)

@@ -76,15 +76,14 @@ class CrossWeights:
     """The tables of a run in the form that its sweeps need: A and B alone, in float32.
 
     It is ``CrossTables.of(counts, counts · B).mixed()``, again and again, without the tables in between. Between sweeps
-    it keeps B, of which the last sweep's A was made; before the first, B is 0.
+    it keeps B, of which the last sweep's A was made; before the first, B is 0. A is written where the engine reads it
+    (:class:`~discreet.engines.interface.WeightRows`); a group of rows is a word, in every collection.
     """
 
     def __init__(self, shape: tuple[int, int, int], priors: CrossPriors) -> None:
-        self.priors = priors
+        self.priors, self.shape, self.n_groups = priors, shape, shape[1]
         self.own_share: Float32Array = np.zeros(shape, np.float32)
         """B, collection × word × topic."""
-        self._weights: Float32Array = np.empty(shape, np.float32)
-        self._common: Float32Array = np.empty(shape[2], np.float32)
         self._prior, self._own_prior = (
             np.array(np.broadcast_to(prior, shape[1]), np.float32) for prior in (priors.beta, priors.beta_collection)
         )
@@ -96,22 +95,27 @@ class CrossWeights:
         add_totals(counts, self.own_share, self._totals, self._own_totals)
         return float(self._own_totals.sum())
 
-    def own_counts(self, counts: AnyArray) -> FloatArray:
-        """How many tokens of each cell are expected to be the collection's own words."""
-        return np.multiply(counts, self.own_share, dtype=np.float64)
-
-    def mix(self, counts: AnyArray, *, balanced: bool = False) -> Float32Array:
-        """A of the ``counts`` that were added up, collection × word × topic; valid until the next call."""
+    def of(self, counts: AnyArray, *, balanced: bool = False) -> CrossWeights:
+        """This, ready to write A of the ``counts`` that were added up last."""
+        self._counts, n_words = counts, self.shape[1]
         last = counts[:, -1].astype(np.float64)
-        own_last, n_words = last * self.own_share[:, -1], counts.shape[1]
+        own_last = last * self.own_share[:, -1]
         scales = _Scales.of(self._totals, self._own_totals, last, own_last, n_words, self.priors, balanced=balanced)
-        priors, tables = (self._prior, self._own_prior), (self._common, self.own_share, self._weights)
-        balance = scales.balance.astype(np.float32)
-        for part, (first, stop) in enumerate(((0, n_words - 1), (n_words - 1, n_words))):
-            common = ((1.0 - scales.switch) * scales.common[part]).astype(np.float32)
-            own = (scales.switch * scales.own[part]).astype(np.float32)
-            mix_words(counts, first, stop, *priors, balance, common, own, *tables)
-        return self._weights
+        self._balance = scales.balance.astype(np.float32)
+        self._scales = [
+            (((1.0 - scales.switch) * common).astype(np.float32), (scales.switch * own).astype(np.float32))
+            for common, own in zip(scales.common, scales.own, strict=True)
+        ]
+        return self
+
+    def write(self, first: int, last: int, rows: Float32Array) -> None:
+        """A of the words ``first`` to ``last - 1`` into ``rows``, and B in the place of the old one."""
+        n_collections, n_words, n_topics = self.shape
+        weights, common = rows.reshape(n_collections, n_words, -1), np.empty(n_topics, np.float32)
+        most = min(last, n_words - 1)  # the last word has scales of its own
+        for (start, stop), scales in zip(((first, most), (max(first, most), last)), self._scales, strict=True):
+            tables = (self._prior, self._own_prior, self._balance, *scales, common, self.own_share, weights)
+            mix_words(self._counts, start, stop, *tables)
 
 
 class _Scales(NamedTuple):
@@ -168,5 +172,5 @@ def _word_scales(
     if rest is None:
         scale = 1.0 / (totals + each.sum())
         return scale, scale
-    divisor, ratio = word_divisors(totals + each.sum(), last + each[-1], rest - each[:-1].sum())
+    divisor, ratio = word_divisors(totals + each.sum(), last + each[-1], each[:-1].sum(), rest, totals - last)
     return 1.0 / divisor, ratio / divisor

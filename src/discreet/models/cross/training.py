@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet._random import Key
-from discreet._types import AnyArray, FloatArray, IntArray
+from discreet._types import AnyArray, Float32Array, FloatArray, IntArray
 from discreet.corpus.collections import product_corpus
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_sweeps
+from discreet.kernels.sums.collections import add_sample
 from discreet.models.cross.tables import CrossPriors, CrossTables, CrossWeights
 from discreet.training.loop import Measures
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Training:
-    """The state of one run, by frozen sweeps. What another way of sweeping changes: `_begin`, `_sweep` and `_own`."""
+    """The state of one run, by frozen sweeps. Another way of sweeping changes `_begin`, `_sweep` and `_sample`."""
 
     def __init__(self, model: CrossLDA, corpus: Corpus, of_document: IntArray, n_collections: int) -> None:
         self.alpha, self.alpha_rest = model._document_prior()
@@ -48,26 +49,24 @@ class Training:
         own = self._sweep(number)
         self.n_done = number
         if self.samples.wants(number):
-            self.samples.add(*self._own())
+            self._sample()
         return {"own_share": own / self.engine.n_tokens}
 
     def _sweep(self, number: int) -> float:
         """Counts → weights → sweep → counts; how many tokens have x = 1."""
         engine = self.engine
-        weights = self.weights.mix(self.counts, balanced=number <= self.balanced_until).reshape(-1, engine.n_topics)
-        as_it_is: dict[str, Any] = {"prior": 0.0, "scale": np.ones(engine.n_topics)}
-        engine.sweep(weights, self.alpha, number, **as_it_is, alpha_rest=self.alpha_rest)
+        weights = self.weights.of(self.counts, balanced=number <= self.balanced_until)
+        engine.sweep_rows(weights, self.alpha, number, alpha_rest=self.alpha_rest)
         self.counts = engine.count().reshape(self.shape)
         return self.weights.count(self.counts)
 
-    def _own(self) -> tuple[AnyArray, FloatArray]:
-        """Counts of all tokens and of those with x = 1, collection × word × topic."""
-        return self.counts, self.weights.own_counts(self.counts)
+    def _sample(self) -> None:
+        self.samples.add_expected(self.counts, self.weights.own_share)
 
     def averaged(self) -> CrossTables:
         """Tables of the mean counts; of the last ones, where a callback ended the run before the first sample."""
         if not self.samples.n:
-            self.samples.add(*self._own())
+            self._sample()
         return self.samples.tables(self.priors)
 
     # --- going on ---------------------------------------------------------------------------------------------------
@@ -94,11 +93,19 @@ class Samples:
         return before_end % self.lag == 0 and before_end // self.lag < self.n_average
 
     def add(self, counts: AnyArray, own_counts: FloatArray) -> None:
-        """Both collection × word × topic."""
-        if not self.n:
-            self._counts, self._own_counts = np.zeros(self.shape), np.zeros(self.shape)
+        """Of all tokens, and of those with x = 1; both collection × word × topic."""
+        self._begin()
         self._counts += counts
         self._own_counts += own_counts
+
+    def add_expected(self, counts: AnyArray, own_share: Float32Array) -> None:
+        """As :meth:`add`, of ``counts`` and ``counts * own_share``."""
+        self._begin()
+        add_sample(counts, own_share, self._counts, self._own_counts)
+
+    def _begin(self) -> None:
+        if not self.n:
+            self._counts, self._own_counts = np.zeros(self.shape), np.zeros(self.shape)
         self.n += 1
 
     def tables(self, priors: CrossPriors) -> CrossTables:

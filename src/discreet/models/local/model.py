@@ -40,7 +40,7 @@ class Randomising(Running, TopicModel):
 
     epsilon_bit: Epsilon | None = None
     f: Flip | None = None
-    max_words: ReportWords | None = None
+    report_words: ReportWords | None = None
     _self_tests = SELF_TESTS
 
     def _response(self, n_words: int) -> RandomisedResponse:
@@ -49,7 +49,7 @@ class Randomising(Running, TopicModel):
                 "give either epsilon_bit=, the epsilon of one word of a report, such as 2, or f=, the papers' share of "
                 "randomised bits."
             )
-        cap = None if self.max_words is None else int(self.max_words)
+        cap = None if self.report_words is None else int(self.report_words)
         if self.f is not None:
             return RandomisedResponse.for_flip(float(self.f), n_words, cap)
         assert self.epsilon_bit is not None
@@ -72,12 +72,12 @@ class Randomising(Running, TopicModel):
         return Reports.of_documents(corpus, response, key), conditions
 
     def _check_agreement(self, response: RandomisedResponse) -> None:
-        if self.epsilon_bit is None and self.f is None and self.max_words is None:
+        if self.epsilon_bit is None and self.f is None and self.report_words is None:
             return
         if self._response(response.n_words) != response:
             raise InputError(
-                f"these reports were randomised with epsilon_bit={response.epsilon_bit:.6g} and max_words="
-                f"{response.max_words}, which differs from the model's. Leave epsilon_bit, f and max_words out: "
+                f"these reports were randomised with epsilon_bit={response.epsilon_bit:.6g} and report_words="
+                f"{response.max_words}, which differs from the model's. Leave epsilon_bit, f and report_words out: "
                 "reports say how they were randomised."
             )
 
@@ -98,8 +98,8 @@ class LocalLDA(Randomising):
     each document once.
 
     **What it promises**, against the server itself: ε_bit = ln((2−f)/f) for one word of a document, and
-    min(V, 2·max_words)·ε_bit for the whole document. Both are printed; the second is what most people mean by privacy,
-    and it is large. Proof: ``mechanisms/local.proof.md``.
+    min(V, 2·report_words)·ε_bit for the whole document. Both are printed; the second is what most people mean by
+    privacy, and it is large. Proof: ``mechanisms/local.proof.md``.
 
     **Training that knows the noise** is the default and goes beyond the papers: Gibbs sweeps on the reports as they
     are, with one more topic, fixed, for bits that are set by chance (``models/local/batch.py``). ``as_published=True``
@@ -114,7 +114,7 @@ class LocalLDA(Randomising):
     epsilon_bit, f : float
         One of them: ε of one bit, or the papers' f = 2/(e^ε + 1), the share of bits that a fair coin replaces. Neither,
         if ``fit`` is given reports.
-    max_words : int, optional
+    report_words : int, optional
         The most different words that a client reports. It lowers ε of the document, and raises that of a word.
     alpha, beta : float
         Priors. Zhao 2021 has α = 1, Zhao 2019 α = 0.1; both β = 0.01.
@@ -144,7 +144,7 @@ class LocalLDA(Randomising):
     n_topics: Topics = field(default=10, kw_only=False)
     alpha: Alpha = 0.1
     beta: Prior = 0.01
-    background: Background = 100.0
+    background: Background = 30.0
     n_sweeps: Sweeps = 200
     n_average: AtLeastOne = 10
     as_published: bool = False

@@ -43,7 +43,7 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
 
     Parameters
     ----------
-    epsilon_bit, f, max_words, background :
+    epsilon_bit, f, report_words, background :
         As in :class:`~discreet.LocalLDA`.
     n_topics, alpha, beta, correlation, n_sweeps, n_average, batch_size :
         As in :class:`~discreet.OnlineLDA`.
@@ -67,7 +67,7 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
 
     method = "online-local"
 
-    background: Background = 100.0
+    background: Background = 30.0
     omega: Share | Literal["computed"] = 0.4
     prior_sigma: Annotated[float, Interval(Real, 0, None, closed="neither")] | None = None
     prior_update: Literal["mean", "last"] = "mean"

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Self
 
+from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
 from discreet.engines import open_units
 from discreet.engines.interface import UnitEngine
 from discreet.models.base import TopicModel, broadcast_alpha
-from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Topics, Units, WordPower, WordPrior
+from discreet.models.bounds import Alpha, AutoTopics, Clip, Epsilon, LocalSweeps, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
+from discreet.models.knowledge import refuse_same_text
 from discreet.models.private.plan import PrivatePlan
+from discreet.models.private.public import PublicOrVectors, check_public_or_vectors, known
 from discreet.models.private.rounds import PrivateRounds
 from discreet.models.seeds import check_seeds, seed_table
+from discreet.planning.choices import AUTO, topics
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.private_fit import PrivateFit
@@ -38,7 +42,10 @@ class PrivateLDA(SampledUnits, TopicModel):
 
     Parameters
     ----------
-    n_topics : int
+    n_topics : int or "auto"
+        With "auto" as many as the noise can carry (:func:`discreet.plan`), decided from ``n_units``, which must be
+        given, the budget and the number of words, before anything is charged. If it can carry none, one topic, the
+        word frequencies, is trained.
     epsilon, delta : float
         The budget of one fit: all releases, and also the selection of the vocabulary if that was private
         (:class:`~discreet.PrivateVectorizer`). ``delta`` should be far below one over the number of units.
@@ -64,6 +71,12 @@ class PrivateLDA(SampledUnits, TopicModel):
         Seeds topics with words: prior knowledge, which must not come from the documents. A weight is a number of tokens
         of the word that are assumed to belong to the topic. If it equals the count of the word in the documents, prior
         and documents have equal influence.
+    public : Corpus, Release, fitted model, or {word: vector}, optional
+        Public text, a model of it, or public word vectors: knowledge about words, which must not come from the
+        documents. It costs no budget and changes nothing that is released. A noisy profile of a word is pulled towards
+        those of the words that public text uses alike, as far as released numbers say that this is true of the
+        documents too. Training starts from the topics of public text. Without it, words are pulled towards those that
+        share their stem.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint : path, optional
@@ -86,6 +99,9 @@ class PrivateLDA(SampledUnits, TopicModel):
     usefulness_ : Usefulness
         Whether the topics stand out from the noise, and what would help if not. Computed from released numbers, so it
         may be published with the topics. A warning is given if they are unlikely to be useful. None for a single topic.
+    public_topics_ : array
+        Topic × word: the topics of the public text alone, with as many topics, for comparison. Only with ``public``
+        text or a model.
     history_ : dict of lists
         Functions of released statistics only.
     """
@@ -93,7 +109,7 @@ class PrivateLDA(SampledUnits, TopicModel):
     method = "private"
     _self_tests = (self_test.gaussian_noise, self_test.coins, self_test.word_counts, self_test.residuals)
 
-    n_topics: Topics = field(default=10, kw_only=False)
+    n_topics: AutoTopics = field(default=10, kw_only=False)
     epsilon: Epsilon = 1.0
     alpha: Alpha = 0.1
     n_units: Units | None = None
@@ -101,12 +117,30 @@ class PrivateLDA(SampledUnits, TopicModel):
     clip: Clip | None = None
     word_power: WordPower = -0.4
     word_prior: WordPrior = None
+    public: PublicOrVectors = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
         self._check_parameters()
         corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
+        if self.n_topics == AUTO:
+            return self._fit_planned(corpus, groups)
         return self._train(corpus, groups, open_units, PrivateRounds)
+
+    def _fit_planned(self, corpus: Corpus, groups: Any) -> Self:
+        """Train with as many topics as the plan says. ``n_topics`` itself stays "auto", as scikit-learn asks."""
+        budget = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+        parameters = self.get_params(deep=False)
+        n_topics = topics(n_units=self.n_units, n_words=corpus.n_words, **budget)
+        planned = type(self)(**{**parameters, "n_topics": n_topics})
+        planned.fit(corpus, groups=groups)
+        self.__dict__.update({name: value for name, value in vars(planned).items() if name not in parameters})
+        return self
+
+    def _planned_parameters(self) -> dict[str, Any]:
+        found = super()._planned_parameters()
+        fitted = self.n_topics == AUTO and hasattr(self, "components_")
+        return {**found, "n_topics": len(self.components_)} if fitted else found
 
     def _train(
         self,
@@ -122,15 +156,19 @@ class PrivateLDA(SampledUnits, TopicModel):
         alpha = broadcast_alpha(self.alpha, self.n_topics)
         selected = corpus.vocabulary.origin == "private-selection"
         prior = seed_table(self.word_prior, self.n_topics, corpus.vocabulary, all_known=not selected)
+        refuse_same_text(self.public, corpus)
         fit = PrivateFit(self, corpus, groups=groups)
+        public = known(self.public, corpus.vocabulary, self.n_topics, n_threads=self.n_threads)
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
-        fit.resume(plan.entries, **facts, **({} if prior is None else {"word_prior": prior.tolist()}))
+        if prior is not None:
+            facts["word_prior"] = prior.tolist()
+        fit.resume(plan.entries, **facts, known=public.digest)
         engine = open_engine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         self._foresee(plan)
         payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn
-        training = rounds(self, plan, engine, payment, alpha, fit.saved, prior)
+        training = rounds(self, plan, engine, payment, alpha, fit.saved, prior, public)
         self.history_, conditions = self._run_sweeps(
             self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
         )
@@ -138,8 +176,14 @@ class PrivateLDA(SampledUnits, TopicModel):
         payment.settle()
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
-        public = [name for name in ("n_units", "word_prior") if getattr(self, name) is not None]
-        fit.end(plan.entries, plan.epsilon, *assumed, *(f"{name} is public" for name in public), *conditions)
+        if public.topics is not None:
+            self.public_topics_ = public.topics
+        else:
+            self.__dict__.pop("public_topics_", None)
+        given = [f"{name} is public" for name in ("n_units", "word_prior") if getattr(self, name) is not None]
+        if public.condition:
+            given.append(public.condition)
+        fit.end(plan.entries, plan.epsilon, *assumed, *given, *conditions)
         return self
 
     def _foresee(self, plan: PrivatePlan) -> None:
@@ -147,7 +191,11 @@ class PrivateLDA(SampledUnits, TopicModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_seeds(self.word_prior, self.n_topics)
+        if self.n_topics != AUTO:
+            check_seeds(self.word_prior, self.n_topics)
+        elif self.word_prior is not None:
+            raise InputError("word_prior names topics, so their number must be given. Give n_topics.")
+        check_public_or_vectors(self.public)
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> PrivatePlan:
         """The planned releases over ``n_words`` words, whose selection cost ``vocabulary_entries``."""

@@ -13,8 +13,9 @@ from discreet._random import Purpose
 from discreet._types import AnyArray, FloatArray
 from discreet.engines.interface import Round, UnitEngine
 from discreet.mechanisms.release import Releases
-from discreet.models.private import shrink
+from discreet.models.private import neighbours, shrink
 from discreet.models.private.plan import SIZES, PrivatePlan
+from discreet.models.private.public import NOTHING_KNOWN, Known
 from discreet.models.private.shrink import Average
 from discreet.privacy.events import DiscreteGaussianRelease
 from discreet.release.usefulness import Setting, judge
@@ -38,6 +39,10 @@ not spent on its main topic alone."""
 
 STEP = 0.5
 """Round i moves the running average by i^-STEP."""
+
+START_ROUNDS = 100
+"""With public topics to start from, round i moves the running average by (i + START_ROUNDS)^-STEP: otherwise the noise
+of the first round would erase them."""
 
 FEW_TOPICS, SWEEPS, MORE_SWEEPS = 32, 8, 16
 """`SWEEPS` local sweeps per round with up to `FEW_TOPICS` topics, `MORE_SWEEPS` with more. The first topics of a round
@@ -75,10 +80,13 @@ class PrivateRounds:
         alpha: FloatArray,
         saved: Mapping[str, AnyArray],
         word_prior: FloatArray | None = None,
+        known: Known = NOTHING_KNOWN,
     ) -> None:
         self.model, self.plan, self.engine, self.payment, self.alpha = model, plan, engine, payment, alpha
         self.word_prior = word_prior
         """Prior weights of seed words, topic × word."""
+        self.known = known
+        """What is known of the words without the documents."""
         self.local_sweeps = model.local_sweeps or usual_sweeps(model.n_topics)
         self.releases = Releases(payment.reservation, engine.key, engine.n_threads)
         self.events = plan.round_events
@@ -93,10 +101,14 @@ class PrivateRounds:
         self._learn_frequencies()
         generator = engine.key.generator(Purpose.FIRST_TOPICS, 1)  # [start] bits of their own: tokens take sweep 0's
         start = generator.exponential(1.0, (engine.n_words, model.n_topics))
+        if self.known.start is not None:
+            start = model.n_topics * self.known.start
         if self.seeds is not None:
             start = (1 - self.seeds.sum(axis=1, keepdims=True)) * start + model.n_topics * self.seeds
         self.table = self._first_table(start)
         self.cell_weights = self._all_cells(np.repeat(self.word_weights[:, None], model.n_topics, axis=1))
+        if self.known.start is not None:
+            self.cell_weights = self._all_cells(self._weigh_cells(self.table))
         self.size = math.nan  # no round yet
         self.running = Average.nothing(*self.cell_weights.shape)
         self.final = Average.nothing(*self.cell_weights.shape)
@@ -171,8 +183,11 @@ class PrivateRounds:
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)
         size = self._total(beyond) / (1 - BACKGROUND_SHARE)  # of a clipped unit, in weighted tokens
-        self.size = size if math.isnan(self.size) else self.size + max(step, 0.05) * (size - self.size)
+        first = math.isnan(self.size)
+        self.size = size if first else self.size + max(step, 0.05) * (size - self.size)
         mean = beyond + self._subtracted(background)
+        if first and self.known.start is not None:
+            self.running.value = self._subtracted(shrink.profiles(self.table))
         self.running.move(mean, variance, step)
         if number > model.n_rounds * 2 / 3:
             weight = (event.sensitivity / event.scale) ** 2
@@ -207,14 +222,22 @@ class PrivateRounds:
 
     def _shrunk(self, rule: shrink.Rule, noisy: FloatArray, variance: FloatArray) -> FloatArray:
         """The table that ``rule`` makes of the noisy cells."""
-        return rule(noisy, variance, shrink.without_topics(noisy, self.frequencies, self.seeds))
+        flat = shrink.without_topics(noisy, self.frequencies, self.seeds)
+        return rule(noisy, variance, self._target(noisy, variance, flat))
+
+    def _target(self, noisy: FloatArray, variance: FloatArray, flat: FloatArray) -> FloatArray:
+        """What the table is pulled towards: ``flat``, or what the neighbours of words say."""
+        if not self.known.links:
+            return flat
+        says = [neighbours.expected(links, noisy, flat) for links in self.known.links]
+        return neighbours.fitted(noisy, variance, flat, says, neighbours.bands(self.frequencies))[0]
 
     def _weights(self) -> FloatArray:
         """The topic weights of local steps: φ̃ times the number of words."""
         return shrink.topics(self.table) * self.engine.n_words
 
     def _step(self, number: int) -> float:
-        return float(number**-STEP)
+        return float((number + (START_ROUNDS if self.known.start is not None else 0)) ** -STEP)
 
     def _weigh_cells(self, table: FloatArray) -> FloatArray:
         """Weights by word and by share of the topic; one common factor keeps the usual norm of a contribution

@@ -80,7 +80,7 @@ def mails() -> Corpus:
 
 def tokenizer() -> Tokenizer:
     """Lemmas, as in the paper."""
-    return Tokenizer(lemmas="en")
+    return Tokenizer(datasets.TOKEN_PATTERN, lemmas="en")
 
 
 def first_copies(corpus: Corpus) -> IntArray:

@@ -169,5 +169,3 @@ FIGURE_5 = Experiment(
         "nothing is protected by any accounting: see the last table.",
     ),
 )
-
-EXPERIMENTS = (FIGURE_5,)

@@ -1,0 +1,107 @@
+"""What ``fit`` says before it charges: the plan in short, and a question on a terminal where it expects nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet._errors import InputError
+from discreet.cli import show
+from discreet.cli.wording import in_options
+
+if TYPE_CHECKING:
+    from discreet.corpus import Corpus
+    from discreet.planning import Plan
+
+TopicsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--topics", "-k", metavar="K|auto", help="Number of topics; 20 by default, adapted 200. private: auto, --units."
+    ),
+]
+WordsShareOption = Annotated[
+    float | None,
+    typer.Option(
+        "--words-share", metavar="S", help="Share of the budget that selects words; 0.05, or with --units by plan."
+    ),
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, whatever is to be expected.")]
+
+AUTO = "auto"
+
+
+def topics_asked(text: str | None, method: str, given: Mapping[str, Any]) -> int | str | None:
+    """The number of topics, or ``auto``, checked before anything is read."""
+    if text is None:
+        return None
+    if text == AUTO:
+        if method != "private":
+            raise InputError(f"--topics auto is for --method private; found {method}. Say how many topics you want.")
+        if given.get("units") is None:
+            raise InputError(
+                "--topics auto is decided before anything is charged, and needs the number of documents (or users). "
+                "Give --units, if that number is public, or say how many topics you want."
+            )
+        return AUTO
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise InputError(f"--topics must be a whole number of at least 1, or auto; found {text!r}.")
+    return number
+
+
+def check_share(share: float | None, *, selecting: bool) -> None:
+    if share is not None and not selecting:
+        raise InputError("--words-share is for words that are selected privately. Leave it or --vocabulary out.")
+    if share is not None and not 0 < share < 1:
+        raise InputError(f"--words-share must lie between 0 and 1; found {share:g}. Leave it out for the usual share.")
+
+
+def plan_of(
+    method: str,
+    given: Mapping[str, Any],
+    n_topics: int | str,
+    corpus: Corpus,
+    share: float | None,
+    *,
+    selecting: bool,
+) -> Plan | None:
+    """The plan of a fit of ``private`` whose number of units is public, for units of usual length; None otherwise.
+
+    Of the corpus it reads the number of public words, and whether users are the unit.
+    """
+    if method != "private" or given.get("units") is None:
+        return None
+    from discreet.planning import choices
+    from discreet.planning.forecast import made
+    from discreet.planning.plan import best_topics
+
+    known = choices.usual(
+        n_units=given["units"],
+        users=corpus.groups is not None,
+        epsilon=float(given["epsilon"]),
+        delta=float(given["delta"] or 1e-6),
+        n_words=None if selecting else corpus.n_words,
+        share=share,
+    )
+    return made(replace(known, n_topics=best_topics(known) if n_topics == AUTO else int(n_topics)))
+
+
+def foresee(plan: Plan, *, asked: int | str, yes: bool, quiet: bool) -> None:
+    """Print it in short. Where it expects nothing, a terminal is asked; elsewhere the run goes on, as it would have."""
+    if asked == AUTO and not quiet:
+        many = plan.known.n_topics
+        show.note(f"topics: {many}, as many as the noise can carry" if many > 1 else "topics: 1, the word frequencies")
+    hopeless = plan.verdict == "nothing" and plan.known.n_topics > 1
+    if not quiet or hopeless:
+        show.note(f"plan: {in_options(plan.short())}")
+    ask = hopeless and not yes and sys.stdin.isatty() and sys.stderr.isatty()
+    if ask and not typer.confirm("Nothing has been charged yet. Train all the same?", default=False, err=True):
+        show.note("stopped: nothing was charged and nothing was written")
+        raise typer.Exit(1)

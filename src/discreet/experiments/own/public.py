@@ -1,0 +1,266 @@
+"""What public text gives to private topics: in large corpora, in small ones, for users, and where it is far away.
+
+No paper has published this table; it is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from discreet._types import FloatArray
+from discreet.corpus import Corpus
+from discreet.evaluation import completion_perplexity
+from discreet.experiments.compare import expected
+from discreet.experiments.data import Split, unigram
+from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
+from discreet.experiments.intervals import Check, Interval
+from discreet.experiments.methods import quietly
+from discreet.experiments.own.public_text import ABSTRACTS, OWN_WORDS, PUBLIC_WORDS, documents_of
+
+DELTA = 1e-6
+FREQUENCIES, PLAIN, PUBLIC_ONLY = "word frequencies", "LDA", "public text only"
+PRIVATE, ANCHORED, ADAPTED = "PrivateLDA", "PrivateLDA, public", "AdaptedLDA"
+NEAR = "neurips-cvpr"
+
+PUBLIC_TOPICS = 200
+"""Topics of public text that are adapted; also those of `PUBLIC_ONLY` where few documents are private."""
+
+LARGE = {  # words, topics, ε: largest perplexity over plain LDA's without public text, with NEAR, with ABSTRACTS
+    (2000, 50, 1.0): (1.105, 1.09, 1.06),
+    (2000, 50, 0.5): (1.25, 1.18, 1.12),
+    (5000, 20, 1.0): (1.105, 1.09, 1.06),
+}
+FEW = {3_000: 960.0, 10_000: 885.0}
+"""Documents, and the largest perplexity of AdaptedLDA at ε = 1 with NEAR: the aim."""
+
+KEPT = {  # private set, public set, documents: the least share kept of what plain LDA gains over word frequencies
+    ("arxiv", NEAR, 10_000): 0.92,
+    ("arxiv", NEAR, 3_000): 0.85,
+    ("enron", "20newsgroups", 10_000): 0.60,
+    ("enron", "20newsgroups", 3_000): 0.35,
+    ("20newsgroups", "arxiv", 10_000): 0.60,
+    ("20newsgroups", "arxiv", 3_000): 0.35,
+}
+USERS = {34_000: 880.0, 19_000: 910.0, 8_000: 960.0}
+"""Users, and the largest perplexity of PrivateLDA at ε = 1 with NEAR: the aim."""
+
+HARM = (("arxiv", "20newsgroups"), ("enron", "novels"))
+"""Pairs whose public text is of another kind."""
+
+
+def _settings(quick: bool) -> list[Setting]:
+    if quick:
+        small = _size("neurips-cvpr", "docstrings", 100, OWN_WORDS, 400)
+        return list(_compared({**small, "rounds": 5, "sweeps": 10}, 4, (8.0,), public_topics=6))
+    settings: list[Setting] = []
+    for n_words, n_topics in ((2000, 20), (2000, 50), (5000, 20)):
+        size = _size("arxiv", None, n_words, OWN_WORDS, None)
+        epsilons = [epsilon for v, k, epsilon in LARGE if (v, k) == (n_words, n_topics)] or [1.0]
+        for public in (NEAR, ABSTRACTS):
+            common = {**size, "public": public}
+            settings += _compared(common, n_topics, epsilons, public_topics=n_topics, adapted=False)
+    for n_users in USERS:
+        size = {**_size("arxiv", NEAR, 2000, OWN_WORDS, None), "n_users": n_users, "n_topics": 20, "epsilon": 1.0}
+        settings += [{**size, "public": None, "method": PRIVATE}, {**size, "method": ANCHORED}]
+    for n_documents in (1_000, *FEW, 30_000):
+        settings += _compared(_size("arxiv", NEAR, 2000, OWN_WORDS, n_documents), 20, (0.25, 1.0, 4.0))
+    for dataset, public, n_documents in KEPT:
+        if public != NEAR:
+            settings += _compared(_size(dataset, public, 3000, PUBLIC_WORDS, n_documents), 20, (1.0,))
+    for dataset, public in HARM:
+        words = OWN_WORDS if dataset == "arxiv" else PUBLIC_WORDS
+        settings += _compared(_size(dataset, public, 2000 if dataset == "arxiv" else 3000, words, 10_000), 20, (1.0,))
+    unique = {tuple(sorted(setting.items(), key=str)): setting for setting in settings}
+    return list(unique.values())  # plain LDA stands once beside several public texts
+
+
+def _size(dataset: str, public: str | None, n_words: int, words: str, n_documents: int | None) -> Setting:
+    found: Setting = {"dataset": dataset, "public": public, "n_words": n_words, "words": words}
+    return {**found, "n_documents": n_documents, "n_users": None, "rounds": None, "sweeps": 150}
+
+
+def _compared(
+    common: Setting, n_topics: int, epsilons: Any, *, public_topics: int = PUBLIC_TOPICS, adapted: bool = True
+) -> Iterator[Setting]:
+    """Each method once, or once per ε; what reads no public text is the same beside every one over the same words."""
+    alone = {**common, "public": common["public"] if common["words"] == PUBLIC_WORDS else None, "n_topics": n_topics}
+    common = {**common, "n_topics": n_topics}
+    yield {**alone, "method": FREQUENCIES, "epsilon": None}
+    yield {**alone, "method": PLAIN, "epsilon": None}
+    yield {**common, "method": PUBLIC_ONLY, "n_topics": public_topics, "epsilon": None, "n_documents": None}
+    for epsilon in epsilons:
+        yield {**alone, "method": PRIVATE, "epsilon": epsilon}
+        yield {**common, "method": ANCHORED, "epsilon": epsilon}
+        if adapted:
+            yield {**common, "method": ADAPTED, "n_topics": public_topics, "epsilon": epsilon}
+
+
+def _cell(setting: Setting, seed: int) -> Iterator[Point]:
+    split, public = documents_of(setting, seed)
+    topics, alpha = _topics(setting, split, public, seed)
+    yield {"perplexity": completion_perplexity(topics, split.test, alpha=alpha)}
+
+
+def _topics(setting: Setting, split: Split, public: Corpus | None, seed: int) -> tuple[FloatArray, Any]:
+    """Topics, and the prior that they are judged with: AdaptedLDA's own, which is released with it, or 0.1."""
+    method, k = setting["method"], setting["n_topics"]
+    if method == FREQUENCIES:
+        return unigram(split.train), 1.0
+    if method in (PLAIN, PUBLIC_ONLY):
+        documents = split.train if method == PLAIN else public
+        assert documents is not None
+        return _plain(documents, k, setting["sweeps"], seed), 0.1
+    model = quietly(_model(setting, public, seed).fit, split.train)
+    return model.components_, model.alpha_
+
+
+def _plain(documents: Corpus, n_topics: int, n_sweeps: int, seed: int) -> FloatArray:
+    from discreet.models.lda import LDA
+
+    model = LDA(n_topics, alpha=0.1, beta=0.05, n_sweeps=n_sweeps, evaluate_every=0, random_state=seed)
+    return model.fit(documents).components_
+
+
+def _model(setting: Setting, public: Corpus | None, seed: int) -> Any:
+    from discreet.models.adapted.model import AdaptedLDA
+    from discreet.models.private.model import PrivateLDA
+
+    budget = {"epsilon": setting["epsilon"], "delta": DELTA, "random_state": seed}
+    if setting["method"] == ADAPTED:
+        return AdaptedLDA(setting["n_topics"], public=public, **budget)
+    rounds = {} if setting["rounds"] is None else {"n_rounds": setting["rounds"]}
+    return PrivateLDA(setting["n_topics"], public=public if setting["method"] == ANCHORED else None, **budget, **rounds)
+
+
+# --- findings ---------------------------------------------------------------------------------------------------------
+
+
+def _place(dataset: str, n_words: int, n_documents: int | None, **more: Any) -> Setting:
+    return {"dataset": dataset, "n_words": n_words, "n_documents": n_documents, "n_users": None, **more}
+
+
+def _large(results: Results) -> Iterator[Check]:
+    """Over plain LDA's, on all training abstracts."""
+    for (n_words, k, epsilon), bounds in LARGE.items():
+        place = _place("arxiv", n_words, None, n_topics=k)
+        plain = {**place, "method": PLAIN, "public": None}
+        for public, bound in zip((None, NEAR, ABSTRACTS), bounds, strict=True):
+            method = PRIVATE if public is None else ANCHORED
+            found = results.ratio(
+                "perplexity", {**place, "method": method, "public": public, "epsilon": epsilon}, plain
+            )
+            beside = "no public text" if public is None else public
+            yield Check.below(f"V = {n_words:,}, K = {k}, ε = {epsilon:g}, {beside}: over LDA's", found, bound)
+
+
+def _few(results: Results) -> Iterator[Check]:
+    for n_documents, bound in FEW.items():
+        place = _place("arxiv", 2000, n_documents, method=ADAPTED, public=NEAR, epsilon=1.0)
+        yield Check.below(f"{n_documents:,} documents: perplexity", results.interval("perplexity", **place), bound)
+
+
+def kept(results: Results, place: Setting) -> Interval:
+    """The share that a method keeps of what plain LDA gains over word frequencies, paired by repetition."""
+    public = place["public"] if place["words"] == PUBLIC_WORDS else None
+    alone = {**place, "public": public, "n_topics": 20, "epsilon": None}
+    own = results.values("perplexity", place)
+    plain = results.values("perplexity", {**alone, "method": PLAIN})
+    flat = results.values("perplexity", {**alone, "method": FREQUENCIES})
+    both = sorted(own.keys() & plain.keys() & flat.keys())
+    return Interval.of([(flat[i] - own[i]) / (flat[i] - plain[i]) for i in both])
+
+
+def _kept(results: Results) -> Iterator[Check]:
+    for (dataset, public, n_documents), bound in KEPT.items():
+        words, n_words = (OWN_WORDS, 2000) if public == NEAR else (PUBLIC_WORDS, 3000)
+        place = _place(dataset, n_words, n_documents, words=words, public=public, method=ADAPTED, epsilon=1.0)
+        what = f"{n_documents:,} of {dataset} with {public}: share kept"
+        yield Check.above(what, kept(results, place), bound)
+
+
+def _users(results: Results) -> Iterator[Check]:
+    for n_users, bound in USERS.items():
+        place = {"dataset": "arxiv", "n_users": n_users, "method": ANCHORED, "public": NEAR}
+        yield Check.below(f"{n_users:,} users: perplexity", results.interval("perplexity", **place), bound)
+
+
+def _no_worse_than_frequencies(results: Results) -> Iterator[Check]:
+    """Every cell of PrivateLDA with few documents, against the exact frequencies, which cost it nothing here."""
+    for row in _cells(results, PRIVATE):
+        alone = {**row, "method": FREQUENCIES, "epsilon": None}
+        found = results.ratio("perplexity", row, alone)
+        yield Check.below(f"{_name(row)}: PrivateLDA over word frequencies", found, 1.0)
+
+
+def _cells(results: Results, method: str) -> Iterator[Setting]:
+    """The coordinates of each cell of ``method`` with a given number of documents, once."""
+    seen = set()
+    names = ("dataset", "public", "n_words", "words", "n_documents", "n_users", "n_topics", "epsilon", "method")
+    for row in results.rows:
+        place = tuple(row[name] for name in names)
+        if row["method"] == method and row["n_documents"] is not None and place not in seen:
+            seen.add(place)
+            yield dict(zip(names, place, strict=True))
+
+
+def _name(row: Setting) -> str:
+    return f"{row['n_documents']:,} of {row['dataset']}, ε = {row['epsilon']:g}"
+
+
+_ROWS = ("n_words", "n_topics", "n_users", "method", "public")
+_FEW_ROWS = ("dataset", "n_documents", "method", "n_topics", "public")
+
+
+def _is_large(row: Any) -> bool:
+    return row["n_documents"] is None and row["dataset"] == "arxiv" and row["n_topics"] != PUBLIC_TOPICS
+
+
+PUBLIC = Experiment(
+    paper="private",
+    figure="public",
+    title="Private topics with the help of public text",
+    source="Our own: nobody has published this table",
+    grid=Grid("private-public", 1, _settings, _cell, measures=("perplexity",), repetitions=5),
+    findings=(
+        Finding("many documents: the perplexity over plain LDA's is at most as below.", _large, said_by="our aim"),
+        Finding("many users: the perplexity at ε = 1 is at most as below.", _users, said_by="our aim"),
+        Finding("few documents: the perplexity of AdaptedLDA at ε = 1 is at most as below.", _few, said_by="our aim"),
+        Finding(
+            "few documents: at ε = 1, AdaptedLDA keeps at least this share of what LDA gains over word frequencies.",
+            _kept,
+            said_by="our goal",
+        ),
+        expected("PrivateLDA is never worse than word frequencies.", _no_worse_than_frequencies),
+    ),
+    tables=(
+        Table(
+            "Many documents: completion perplexity on held-out documents",
+            "perplexity",
+            _ROWS,
+            "epsilon",
+            show=_is_large,
+        ),
+        Table(
+            "Few documents: completion perplexity on held-out documents",
+            "perplexity",
+            _FEW_ROWS,
+            "epsilon",
+            show=lambda row: not _is_large(row),
+        ),
+    ),
+    notes=(
+        "arXiv: every fortieth abstract (3,000) is held out, 5,000 of the others are set aside as public text (*5,000 "
+        "abstracts*), and 112,000 are for training, or as many as *n documents* says, drawn anew in each repetition. "
+        "Of other sets every tenth document is held out.",
+        "Words: the most frequent ones of the private set, taken as public, for arXiv; of the public set for the "
+        "others. Perplexities over different words do not compare.",
+        "*public text only*: plain LDA on the public text, without any private document, with as many topics as the "
+        "model beside it. Plain LDA: 150 sweeps, α = 0.1, β = 0.05. *word frequencies* are exact, those of all "
+        "training documents.",
+        "Users: the 112,000 abstracts are dealt to users; user i gets one with probability ∝ i^−0.6. The largest has "
+        "about 700 to 1,200.",
+        "δ = 1e-6; the number of documents or users is not given and therefore charged. Topics are judged with the "
+        "prior α of their model.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""AdaptedLDA, and its proof."""

@@ -1,0 +1,145 @@
+"""AdaptedLDA: public topics, private word use. For corpora of a few thousand documents."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, Self
+
+from discreet._errors import InputError
+from discreet.corpus.vocabulary import Vocabulary
+from discreet.engines import open_proportions
+from discreet.models.adapted.adapting import Adapting
+from discreet.models.adapted.plan import AdaptedPlan
+from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.bounds import Alpha, Clip, Epsilon, Tokens, Topics, Units, WordPower
+from discreet.models.estimator import Paying, Seeded, estimator
+from discreet.models.knowledge import (
+    PUBLIC_TOPICS,
+    Public,
+    check_public,
+    most_frequent_words,
+    n_public_topics,
+    public_knowledge,
+    refuse_same_text,
+)
+from discreet.privacy.events import Entry
+from discreet.training import self_test
+from discreet.training.private_fit import PrivateFit
+
+MOST_WORDS = 5_000
+"""Words of the public text that ``fit_text`` takes by default."""
+
+
+@estimator
+class AdaptedLDA(Seeded, Paying, TopicModel):
+    """Public topics, adapted to the word use of private documents. For corpora that are too small for `PrivateLDA`.
+
+    **Which words go together is public knowledge here; how much of it is there is the private finding.** An ordinary
+    LDA with many topics is trained on public text, without noise. Of the private documents three things are released:
+    a histogram of the units' sizes, the frequencies of words, and the prevalence of topics, each unit clipped, in whole
+    numbers, with discrete Gaussian noise (``models/adapted/proof.md``). The rest is a function of these and of public
+    text: the frequencies are shrunk towards the public ones, and the words of every topic are scaled, each by one
+    factor, so that the mixture of all topics has the private frequencies. Topics that the private documents have and
+    the public text has not are not found.
+
+    Parameters
+    ----------
+    n_topics : int
+        Topics of the public text, if that is a corpus. They cost nothing, so there may be many.
+    public : Corpus, Release or fitted model
+        Public text, or a model of it. It must be known without the private documents: only its owner can know that, so
+        it is a condition of the guarantee. Text that holds the private documents is refused where that can be seen.
+    epsilon, delta : float
+        The budget of one fit: all releases, and also the selection of the vocabulary if that was private.
+    alpha : float or array, optional
+        Prior weight of each topic in a document. By default they sum to 20 and are as large as the shares of the
+        topics, estimated from public text and released word frequencies.
+    n_units : int, optional
+        The number of units, if it is public. By default it is estimated from the histogram, which is charged.
+    clip : float, optional
+        The largest norm of a unit's word counts, of each of which the square root is taken. By default 0.4 of the
+        median of the norms of word counts (histogram).
+    word_power : float
+        A word of public frequency u gets the weight u^word_power in that norm.
+    max_tokens : int
+        A public cap on the tokens of one unit, applied before anything else.
+    ledger : Ledger, optional
+        Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
+    n_threads, random_state, progress :
+        As in :class:`~discreet.LDA`; the progress is that of the public topics. A seeded run promises nothing.
+
+    Attributes
+    ----------
+    components_, alpha_, guarantee_, ledger_ :
+        The adapted topics, the most prevalent first, and what they promise.
+    topic_shares_, share_errors_ : array
+        The prevalence of each topic: its mean share in the units' text, where a unit of few topics counts less; and the
+        standard deviation of the noise in it.
+    word_frequencies_, frequency_errors_, public_frequencies_ : array
+        The share of each word in the private text (shrunk), the deviation of the noise in it before shrinking, and its
+        share in the public text; 0 for a word that the public text does not have.
+    standard_errors_ : array
+        Topic × word: the deviation that the noise in a word's frequency gives to ``components_``, before shrinking.
+    """
+
+    method = "adapted"
+    _self_tests = (self_test.gaussian_noise, self_test.root_counts, self_test.proportions)
+
+    n_topics: Topics = field(default=PUBLIC_TOPICS, kw_only=False)
+    public: Public = None
+    epsilon: Epsilon = 1.0
+    alpha: Alpha | None = None
+    n_units: Units | None = None
+    clip: Clip | None = None
+    word_power: WordPower = -0.3
+    max_tokens: Tokens = 10_000
+    progress: bool = False
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+        """Adapt the topics to documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is
+        ignored."""
+        self._check_parameters()
+        self._check_together()
+        corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
+        refuse_same_text(self.public, corpus)  # [same-text]
+        n_topics = n_public_topics(self.public, self.n_topics)
+        alpha = None if self.alpha is None else broadcast_alpha(self.alpha, n_topics)
+        fit = PrivateFit(self, corpus, groups=groups)
+        plan = self._plan(corpus.n_words, fit.vocabulary_entries)
+        fit.ledger.would_take(plan.entries)  # before minutes of training on public text
+        known = public_knowledge(  # [knowledge] reads public data and the list of words
+            self.public, corpus.vocabulary, n_topics=n_topics, n_threads=self.n_threads, progress=self.progress
+        )
+        engine = open_proportions(corpus, fit.groups, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads)
+        reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
+        adapting = Adapting(self, plan, engine, reservation, known, alpha)
+        engine.close()
+        adapting.finish()
+        self.beta_, self.history_ = 1.0 / corpus.n_words, {}
+        public = ["n_units is public"] if self.n_units is not None else []
+        fit.end(plan.entries, plan.epsilon, known.condition, *public)
+        return self
+
+    def public_words(self, max_words: int | None = None) -> Vocabulary:
+        """The most frequent words of the public text, in alphabetical order: the words of ``fit_text`` by default."""
+        self._check_parameters()
+        self._check_together()
+        return most_frequent_words(self.public, max_words or MOST_WORDS)
+
+    def _check_together(self) -> None:
+        if self.public is None:
+            raise InputError(
+                "AdaptedLDA needs public=, text that everybody may know: a Corpus, or a Release or fitted model of it."
+            )
+        check_public(self.public)
+
+    def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> AdaptedPlan:
+        """The releases over ``n_words`` words, which have cost ``vocabulary_entries``."""
+        return AdaptedPlan.make(
+            self.epsilon,
+            self.delta,
+            n_words,
+            n_public_topics(self.public, self.n_topics),
+            n_units=self.n_units,
+            vocabulary_entries=vocabulary_entries,
+        )
