@@ -90,6 +90,12 @@ def test_from_the_first_start_to_topics(run: Run, tmp_path: Path) -> None:  # no
         assert (found["window"], found["reports"]["received"]) == (topics["window"], stored)
 
 
+@pytest.mark.parametrize("command", ["serve", "train", "create", "token", "revoke", "end", "report", "backup"])
+def test_help_ends_with_an_example(run: Run, command: str) -> None:  # noqa: F811
+    shown = run("collect", command, "--help").out.rstrip()
+    assert re.search(rf"  Example:  discreet collect {command} [^\n]+\Z", shown)
+
+
 def waited_for(address: str, ready, seconds: float = 60) -> dict:
     end = time.monotonic() + seconds
     while True:
