@@ -170,7 +170,7 @@ def test_only_the_owner_reads_the_database(tmp_path: Path) -> None:
 def test_the_log_does_not_grow_for_ever(
     tmp_path: Path, open_store: Callable[[str], Store], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without copying, forty lists would leave a log of some 8 MB."""
+    """Without copying, forty lists leave a log of 26 MB."""
     monkeypatch.setattr("discreet.collector.checkpoint.PAUSE_SECONDS", 0.02)
     monkeypatch.setattr("discreet.collector.checkpoint.WORTHWHILE", 0)
     monkeypatch.setattr("discreet.collector.store.LONG", 500_000)
