@@ -29,8 +29,10 @@ NAMES = (
     "dense_or_sparse",
     "time_to_perplexity",
     "usefulness",
+    "collector",
+    "collector_day",
 )
-SLOW = ("time_to_perplexity", "usefulness")
+SLOW = ("collector", "collector_day", "time_to_perplexity", "usefulness")
 """Left out by ``--quick`` unless named."""
 PACKAGES = "discreet", "numpy", "numba", "tomotopy", "gensim", "scikit-learn"
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli import budget, data, demo, fit, models, plan, reproduce
+from discreet.cli import budget, collect, data, demo, fit, models, plan, reproduce
 from discreet.cli.panels import InPanels
 
 app = typer.Typer(
@@ -89,3 +89,9 @@ _add(
     "discreet reproduce zhao2021 figure5 --quick",
 )
 app.add_typer(data.app, name="data", short_help="List the named data sets", epilog="\b\nExample:  discreet data ls")
+app.add_typer(
+    collect.app,
+    name="collect",
+    short_help="Collect randomised reports, and send them",
+    epilog="\b\nExample:  discreet collect serve collector",
+)
