@@ -126,11 +126,32 @@ def test_what_is_needed_is_enough():
     facts = known(documents=3400, words_per_document=160, epsilon=0.5, words=2000)
     assert outcome(facts).verdict == "nothing"
     enough = units_needed(facts)
-    assert outcome(replace(facts, n_units=enough)).kept.expected >= law.USEFUL
-    assert outcome(replace(facts, n_units=int(enough * 0.9))).kept.expected < law.USEFUL
+    assert outcome(replace(facts, n_units=enough)).verdict == "useful"
+    assert outcome(replace(facts, n_units=int(enough * 0.9))).verdict != "useful"
     epsilon = epsilon_needed(replace(facts, n_units=30_000))
-    assert outcome(replace(facts, n_units=30_000, epsilon=epsilon)).kept.expected >= law.USEFUL
+    assert outcome(replace(facts, n_units=30_000, epsilon=epsilon)).verdict == "useful"
     assert epsilon_needed(replace(facts, n_units=100)) is None
+
+
+@pytest.mark.parametrize("documents", [500, 3400, 20_000])
+@pytest.mark.parametrize("n_words", [None, 2000])
+def test_advice_aims_at_what_the_table_calls_useful(documents, n_words):
+    """At least one of these six must be asked for advice and give it."""
+    made = discreet.plan(documents=documents, words_per_document=160, epsilon=0.5, words=n_words)
+    assert made.verdict != "useful"
+    assert made.expected.doubt in made.summary()
+    if made.epsilon_needed is not None:
+        assert made.epsilon_needed == advice.sensible(made.epsilon_needed) <= 8
+        assert (
+            discreet.plan(documents=documents, words_per_document=160, epsilon=made.epsilon_needed, words=n_words)
+            .summary()
+            .startswith("Expect useful topics")
+        )
+    assert outcome(replace(made.known, n_units=made.units_needed)).verdict == "useful"
+
+
+def test_an_epsilon_is_rounded_as_people_choose_it():
+    assert [advice.sensible(one) for one in (0.123, 0.9, 1.0, 1.01, 4.1, 4.5)] == [0.13, 0.9, 1.0, 1.5, 4.5, 4.5]
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -231,9 +252,71 @@ def test_the_picture_is_xml_with_a_line_for_each_epsilon():
         assert heights[-1] < heights[0]
 
 
+@pytest.mark.parametrize("epsilon", [1e-9, 0.001])
+def test_a_budget_that_selects_no_word_is_hopeless(epsilon):
+    """Selection itself refuses such an ε (``VocabularyPlan.make``), however many documents there are."""
+    for documents in (3400, 10**9):
+        made = discreet.plan(documents=documents, words_per_document=160, epsilon=epsilon, delta=1e-12)
+        assert made.verdict == "nothing"
+        assert made.units_for_a_word is None
+        assert "no word at all cannot carry two topics" in made.summary()
+        rows = dict(made.rows())
+        assert rows["a word appears"].startswith("never")
+        assert rows["topics keep"] == rows["perplexity"] == rows["noise in a cell"] == "–"
+        assert [cell for cell in made.table()[1] if cell == "–"]
+
+
+def test_little_coverage_is_named_as_the_reason():
+    made = discreet.plan(documents=3400, words_per_document=160, epsilon=1.0)
+    assert made.expected.kept.expected >= law.USEFUL
+    assert made.verdict == "uncertain"
+    assert made.summary().startswith(
+        f"Uncertain, topics may be useful or not: the words cover only {made.expected.covered.expected:.0%} of the text"
+    )
+
+
+def test_fewer_topics_than_asked_are_named():
+    made = discreet.plan(documents=3400, words_per_document=160, epsilon=1.0)
+    assert made.expected.n_topics < 20
+    assert dict(made.rows())["topics"] == f"only {made.expected.n_topics}: so few words carry no more"
+    assert f"(only {made.expected.n_topics} topics: so few words carry no more)" in made.summary()
+    assert "topics" in made.table()[0]
+    assert "topics" not in discreet.plan(**FACTS, words=2000).table()[0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(units, st.floats(0.01, 20), st.floats(1, 2000))
+def test_a_range_holds_its_estimate(n, epsilon, length):
+    found = outcome(known(documents=n, words_per_document=length, epsilon=epsilon, delta=1e-9))
+    for one in (found.n_words, found.covered, found.kept, found.ratio):
+        assert one.low <= one.expected <= one.high
+
+
+def test_one_public_text_gives_no_range_of_words():
+    text = words.measured_text("mine", np.arange(5000, 0, -1))
+    rows = dict(discreet.plan(**FACTS, texts=(text, text, text)).rows())
+    assert "(" not in rows["words"] + rows["part of the text"]
+    assert "(" in rows["topics keep"]
+
+
+def test_numbers_and_nouns_agree():
+    made = discreet.plan(documents=1, words_per_document=1, epsilon=1.0, topics=1)
+    assert str(made).startswith("1 document of 1 word, ε = 1, δ = 1e-06, 1 topic, ")
+    assert dict(made.rows())["a word appears"].endswith("(more than there are)")
+    assert made.verdict == "nothing"
+    assert repr(made) == "<Plan of 1 document, epsilon=1, 1 topic: nothing>"
+
+
+def test_a_plan_chooses_topics_for_each_epsilon():
+    made = discreet.plan(**{**FACTS, "epsilon": 1.0, "topics": "auto"})
+    assert made.known.n_topics == made.best_topics == best_topics(known(**{**FACTS, "epsilon": 1.0}))
+    assert made.others[-1].n_topics > made.expected.n_topics
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
+        ({"topics": "many"}, "or 'auto'"),
         ({"documents": None}, "needs the number of documents"),
         ({"documents": 0}, "documents must be a whole number"),
         ({"documents": 2.5}, "documents must be a whole number"),

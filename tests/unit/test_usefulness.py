@@ -76,7 +76,7 @@ def test_few_words_are_not_useful_however_clear():
     found = judge(*few, Setting(1.0, n_units=2000, users=True, selected=True))
     assert not found.useful
     assert found.reason == "only 60 words were selected, and so few usually cover little of the text"
-    assert found.advice == "Protect documents instead of users, or give a public word list, or use epsilon=3.4."
+    assert found.advice == "Protect documents instead of users, or give a public word list, or use epsilon=3.5."
     fewer = judge(noisy[:9], variance[:9], topics[:, :9], Setting(1.0))
     assert fewer.summary() == (
         "topics are unlikely to be useful: 9 words are too few for 2 topics, which need 5 each. "

@@ -74,15 +74,20 @@ def units_that_select(n_words: int, n_units: float, epsilon: float, delta: float
 
 
 def smallest(enough: Callable[[float], bool], above: float) -> float | None:
-    """The smallest ε that is ``enough``, rounded up to two digits; None above `LARGEST_EPSILON`."""
+    """About the smallest ε that is ``enough``; None above `LARGEST_EPSILON`."""
     low, high = above, LARGEST_EPSILON
     if low >= high or not enough(high):
         return None
     while high / low > 1.01:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
-    found = rounded(high)
+    found = sensible(high)
     return found if above < found <= LARGEST_EPSILON else None
+
+
+def sensible(epsilon: float) -> float:
+    """An ε that people would choose: rounded up, to halves above 1 and to two digits below."""
+    return rounded(epsilon) if epsilon <= 1 else math.ceil(round(2 * epsilon, 6)) / 2
 
 
 def rounded(value: float, *, down: bool = False) -> float:

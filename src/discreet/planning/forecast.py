@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
+from discreet._errors import InputError, counted
 from discreet.planning.law import Range
 from discreet.planning.methods import Way, ways
 from discreet.planning.plan import (
@@ -26,11 +27,17 @@ from discreet.planning.words import TEXTS, Text
 READS_NOTHING = "No private document was read: this is made of these numbers and of measurements on other texts."
 READS_PUBLIC = "No private document was read: this is made of these numbers, and of {}, which is taken as public."
 
+USUAL_TOPICS = 20
+
 VERSION = 1
 """Of the JSON form."""
 
 
-@dataclass(frozen=True)
+UNKNOWN = "–"
+"""Where too few words are expected for any topics."""
+
+
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What to expect of ``PrivateLDA``, from public facts alone. Made by :func:`discreet.plan`.
 
@@ -44,7 +51,7 @@ class Plan:
     others: tuple[Outcome, ...]
     """What other ε would buy."""
     units_for_a_word: int | None
-    """How many units must share a word for it to be selected; None with a public word list."""
+    """How many units must share a word for it to be selected; None with a public word list, or if none can be."""
     best_topics: int
     """The number of topics with which the text gains most over word frequencies; 1: word frequencies only."""
     epsilon_needed: float | None
@@ -60,18 +67,28 @@ class Plan:
         return self.expected.verdict
 
     def summary(self) -> str:
-        """One sentence, and what would help if it needs help."""
+        """One sentence with its reason, and what would help if it needs help."""
         found, facts = self.expected, self.known
         if found.n_topics == 1:
             return "A single topic is the word frequencies: there is nothing to expect of topics."
+        said = {
+            "useful": "Expect useful topics",
+            "uncertain": f"Uncertain, topics may be useful or not: {found.doubt}",
+            "nothing": f"Expect nothing of topics: {found.doubt}",
+        }
+        parts = [said[self.verdict]]
         words = ""
         if facts.n_words is None:
-            words = f"About {_count(found.n_words.expected)} words, {found.covered.expected:.0%} of the text, and "
-        kept = f"{_percent(found.kept)} of what {found.n_topics} topics of plain LDA learn beyond word frequencies"
-        sentence = f"{words}{kept if words else kept[:1].upper() + kept[1:]}"
-        unsure = "Topics may be useful" if found.likely else "Expect little of topics, or nothing"
-        said = {"useful": "Expect useful topics", "uncertain": unsure, "nothing": "Expect nothing of topics"}
-        return f"{said[self.verdict]}. {sentence}. {'' if found.likely else self.advice()}".rstrip()
+            words = f"About {_words(found)}, {found.covered.expected:.0%} of the text, and "
+        if found.enough_words:
+            kept = f"{_percent(found.kept)} of what {found.n_topics} topics of plain LDA learn beyond word frequencies"
+            few = f" (only {found.n_topics} topics: so few words carry no more)" if self._fewer else ""
+            parts.append(f"{words}{kept}{few}")
+        return f"{'. '.join(parts)}. {'' if self.verdict == 'useful' else self.advice()}".rstrip()
+
+    @property
+    def _fewer(self) -> bool:
+        return self.expected.enough_words and self.expected.n_topics < self.known.n_topics
 
     def advice(self) -> str:
         """What would make useful topics, of which one thing is enough."""
@@ -89,67 +106,86 @@ class Plan:
             helps.append("public text (AdaptedLDA)")
         return f"For useful topics: {', or '.join(helps)}." if helps else ""
 
-    def short(self) -> str:
-        """For a command that is about to spend: one line."""
-        return f"{self.summary()} (From public facts and measurements on other texts; `discreet plan` says more.)"
+    def short(self, *, guessed: bool = False) -> str:
+        """For a command that is about to spend: one line. ``guessed``: nobody said how long a unit is."""
+        facts = self.known
+        length = f"{facts.unit} of about {counted(facts.words_per_unit, 'word')}"
+        usual = ", as abstracts have" if guessed else ""
+        return (
+            f"{self.summary()} (For {length}{usual}; from public facts and measurements on other texts; "
+            "`discreet plan` says more.)"
+        )
 
     # --- forms --------------------------------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        facts = self.known
+        size = counted(facts.n_units, facts.unit[:-1])
+        return f"<Plan of {size}, epsilon={facts.epsilon:g}, {counted(facts.n_topics, 'topic')}: {self.verdict}>"
+
     def _facts(self) -> str:
         facts = self.known
-        words = "words selected privately" if facts.n_words is None else f"a public list of {facts.n_words:,} words"
-        share = f" with {self.expected.share:.0%} of the budget" if facts.n_words is None else ""
+        listed = "" if facts.n_words is None else f"a public list of {counted(facts.n_words, 'word')}"
+        share = f"words selected privately with {self.expected.share:.0%} of the budget"
         return (
-            f"{facts.n_units:,} {facts.unit} of {facts.words_per_unit:,.0f} words, ε = {facts.epsilon:g}, "
-            f"δ = {facts.delta:g}, {facts.n_topics} topics, {words}{share}"
+            f"{counted(facts.n_units, facts.unit[:-1])} of {counted(facts.words_per_unit, 'word')}, "
+            f"ε = {facts.epsilon:g}, δ = {facts.delta:g}, {counted(facts.n_topics, 'topic')}, {listed or share}"
         )
 
     def rows(self) -> list[tuple[str, str]]:
         """What to expect: name, text."""
-        found, unit = self.expected, self.known.unit
+        found = self.expected
         rows = []
-        if self.units_for_a_word is not None:
-            share = self.units_for_a_word / self.known.n_units
-            rows += [
-                (
-                    "a word appears",
-                    f"if about {self.units_for_a_word:,} {unit} share it ({min(share, 9.99):.0%} of them)",
-                ),
-                (
-                    "words",
-                    f"{_count(found.n_words.expected)} ({_count(found.n_words.low)} to {_count(found.n_words.high)})",
-                ),
+        if self.known.n_words is None:
+            few = _count(found.n_words.low), _count(found.n_words.high)
+            rows = [
+                ("a word appears", self._appears()),
+                ("words", _count(found.n_words.expected) + ("" if few[0] == few[1] else f" ({few[0]} to {few[1]})")),
             ]
         rows.append(("part of the text", _percent(found.covered)))
         if found.n_topics > 1:
+            if self._fewer:
+                rows.append(("topics", f"only {found.n_topics}: so few words carry no more"))
+            noise = f"{found.noise:.2g} times what an average cell of word × topic holds"
+            kept = f"{_percent(found.kept)} of what plain LDA learns beyond word frequencies"
+            over = f"{found.over_frequencies:.2f} times that of frequencies"
+            perplexity = f"over these words {_times(found.ratio)} times plain LDA's, {over}"
+            known = found.enough_words
             rows += [
-                ("noise in a cell", f"{found.noise:.2g} times what an average cell of word × topic holds"),
-                ("topics keep", f"{_percent(found.kept)} of what plain LDA learns beyond word frequencies"),
-                (
-                    "perplexity",
-                    f"{_times(found.ratio)} times plain LDA's, {found.over_frequencies:.2f} times that of frequencies",
-                ),
+                ("noise in a cell", noise if known else UNKNOWN),
+                ("topics keep", kept if known else UNKNOWN),
+                ("perplexity", perplexity if known else UNKNOWN),
                 ("best number of topics", "none" if self.best_topics == 1 else str(self.best_topics)),
             ]
         return rows
 
+    def _appears(self) -> str:
+        if self.units_for_a_word is None:
+            return "never: with so small an ε the noise hides every word"
+        units = counted(self.units_for_a_word, self.known.unit[:-1])
+        share = self.units_for_a_word / self.known.n_units
+        verb = "has" if self.units_for_a_word == 1 else "share"
+        return f"if about {units} {verb} it ({f'{share:.0%} of them' if share <= 1 else 'more than there are'})"
+
     def table(self) -> list[tuple[str, ...]]:
         """What other ε would buy; the first row holds the names of the columns."""
-        head = ("ε", "words", "part of the text", "topics keep", "perplexity over LDA's", "verdict")
-        return [
-            head,
-            *(
-                (
-                    f"{one.epsilon:g}",
-                    _count(one.n_words.expected),
-                    f"{one.covered.expected:.0%}",
-                    _percent(one.kept),
-                    _times(one.ratio),
-                    one.verdict,
-                )
-                for one in self.others
-            ),
+        head = ["ε", "words", "part of the text", "topics", "topics keep", "over LDA's (these words)", "verdict"]
+        rows = [
+            [
+                f"{one.epsilon:g}",
+                _count(one.n_words.expected),
+                f"{one.covered.expected:.0%}",
+                str(one.n_topics) if one.enough_words else UNKNOWN,
+                _percent(one.kept) if one.enough_words else UNKNOWN,
+                _times(one.ratio) if one.enough_words else UNKNOWN,
+                one.verdict,
+            ]
+            for one in self.others
         ]
+        if all(one.n_topics == self.known.n_topics for one in self.others if one.enough_words):
+            rows = [[*row[:3], *row[4:]] for row in rows]
+            head.remove("topics")
+        return [tuple(row) for row in (head, *rows)]
 
     @property
     def _like(self) -> str | None:
@@ -228,8 +264,14 @@ def _count(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
+def _words(found: Outcome) -> str:
+    return f"{_count(found.n_words.expected)} word{'' if round(found.n_words.expected) == 1 else 's'}"
+
+
 def _percent(found: Range) -> str:
-    return f"{found.expected:.0%} ({found.low:.0%} to {found.high:.0%})"
+    """Without a range where nothing is known of it: of one public text, not of three kinds."""
+    low, high = f"{found.low:.0%}", f"{found.high:.0%}"
+    return f"{found.expected:.0%}" + ("" if low == high else f" ({low} to {high})")
 
 
 def _times(found: Range) -> str:
@@ -243,7 +285,7 @@ def plan(
     words_per_document: float = 150.0,
     epsilon: float = 1.0,
     delta: float = 1e-6,
-    topics: int = 20,
+    topics: int | Literal["auto"] = 20,
     words: int | None = None,
     share: float | None = None,
     public: str | None = None,
@@ -264,8 +306,8 @@ def plan(
         The usual length of a document, in words of running text; stop words count.
     epsilon, delta : float
         The budget.
-    topics : int
-        The number of topics.
+    topics : int or "auto"
+        The number of topics; "auto": as many as the noise can carry, for each ε.
     words : int, optional
         The size of a public word list. Without one, words are selected privately from the same budget.
     share : float, optional
@@ -275,31 +317,40 @@ def plan(
     texts : three Text, optional
         Word frequencies of a broad, a usual and a narrow text, for instance those of a public text.
     """
+    auto = topics == "auto"
+    if isinstance(topics, str) and not auto:
+        raise InputError(f"topics must be a whole number of at least 1, or 'auto'; found {topics!r}. Change it.")
     facts = known(
         documents=documents,
         users=users,
         words_per_document=words_per_document,
         epsilon=epsilon,
         delta=delta,
-        topics=topics,
+        topics=USUAL_TOPICS if isinstance(topics, str) else topics,
         words=words,
         share=share,
         public=public,
         texts=texts,
     )
-    return made(facts)
+    return made(facts, auto=auto)
 
 
-def made(facts: Known) -> Plan:
-    """The plan of checked facts."""
+def made(facts: Known, *, auto: bool = False) -> Plan:
+    """The plan of checked facts. ``auto``: with as many topics as the noise can carry, for each ε."""
+
+    def at(epsilon: float) -> Known:
+        one = replace(facts, epsilon=epsilon)
+        return replace(one, n_topics=best_topics(one)) if auto else one
+
+    others = tuple(outcome(at(epsilon)) for epsilon in sorted({*EPSILONS, facts.epsilon}))
+    facts = at(facts.epsilon)
     found = outcome(facts)
-    others = tuple(outcome(replace(facts, epsilon=epsilon)) for epsilon in sorted({*EPSILONS, facts.epsilon}))
     return Plan(
         known=facts,
         expected=found,
         others=others,
         units_for_a_word=None if facts.n_words is not None else units_for_a_word(facts, found.share),
-        best_topics=best_topics(facts),
+        best_topics=facts.n_topics if auto else best_topics(facts),
         epsilon_needed=epsilon_needed(facts) if facts.n_topics > 1 else None,
         units_needed=units_needed(facts) if facts.n_topics > 1 else None,
         ways=() if facts.public is None else ways(law_facts(facts), facts.public),

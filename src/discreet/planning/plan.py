@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from discreet._errors import InputError
+from discreet._errors import InputError, counted
 from discreet.planning import law
-from discreet.planning.advice import FEWEST_TOPICS, LARGEST_EPSILON, rounded
+from discreet.planning.advice import FEWEST_TOPICS, LARGEST_EPSILON, rounded, sensible
 from discreet.planning.law import Facts, Range
 from discreet.planning.noise import WORDS_SHARE, multiplier, selection
 from discreet.planning.words import TEXTS, Text, different, expected
@@ -94,6 +94,11 @@ class Outcome:
     """Perplexity over that of word frequencies alone."""
 
     @property
+    def enough_words(self) -> bool:
+        """Whether there are words enough for two topics. If not, nothing else can be said of topics."""
+        return self.n_topics > 1 and self.n_words.expected >= 2 * WORDS_PER_TOPIC
+
+    @property
     def worth(self) -> float:
         """Nats per token of the whole text that topics are expected to gain over word frequencies."""
         return self.covered.expected * -math.log(self.over_frequencies)
@@ -102,16 +107,36 @@ class Outcome:
     def verdict(self) -> str:
         """*useful*, *uncertain* or *nothing*: useful if even the worse end of the range is not useless, nothing if even
         the better end is useless."""
-        covered = self.covered if self.share else Range(1.0, 1.0, 1.0)
-        if self.kept.high < law.USELESS or covered.high < HARDLY_COVERED:
+        if self.n_topics == 1 or self.kept.high < law.USELESS or self._selected.high < HARDLY_COVERED:
             return "nothing"
-        sure = self.kept.low >= law.USELESS and covered.low >= HARDLY_COVERED
-        return "useful" if sure and self.likely else "uncertain"
+        return "uncertain" if self.doubt else "useful"
+
+    @property
+    def _selected(self) -> Range:
+        """The share of the text that private selection leaves; a public list is taken as it is."""
+        return self.covered if self.share else Range(1.0, 1.0, 1.0)
 
     @property
     def likely(self) -> bool:
         """Whether useful topics are more likely than not."""
-        return self.kept.expected >= law.USEFUL and (not self.share or self.covered.expected >= COVERED)
+        return self.kept.expected >= law.USEFUL and self._selected.expected >= COVERED
+
+    @property
+    def doubt(self) -> str:
+        """Why topics may be useless, the worst reason first; empty if they are useful."""
+        covered, kept = self._selected, self.kept
+        if not self.enough_words:
+            n_words = round(self.n_words.expected)
+            return f"{counted(n_words, 'word') if n_words else 'no word at all'} cannot carry two topics"
+        if covered.expected < COVERED:
+            return f"the words cover only {covered.expected:.0%} of the text"
+        if kept.expected < law.USEFUL:
+            return f"the noise leaves only {kept.expected:.0%} of what plain LDA learns"
+        if covered.low < HARDLY_COVERED:
+            return f"the words may cover as little as {covered.low:.0%} of the text"
+        if kept.low < law.USELESS:
+            return f"the noise may leave as little as {kept.low:.0%} of what plain LDA learns"
+        return ""
 
 
 def outcome(known: Known) -> Outcome:
@@ -129,7 +154,7 @@ def outcome(known: Known) -> Outcome:
 def _outcome(known: Known) -> Outcome:
     share = 0.0 if known.n_words is not None else known.share or WORDS_SHARE
     parts = [_words(known, text, share) for text in known.texts]
-    low, middle, high = sorted(parts, key=lambda part: part[1])
+    high = max(parts, key=lambda part: part[1])
     found = [_facts(known, n_words, covered, share) for n_words, covered in parts]
     usual = found[1]
     kept = law.kept(usual)
@@ -144,8 +169,8 @@ def _outcome(known: Known) -> Outcome:
         epsilon=known.epsilon,
         n_topics=int(usual.n_topics),
         share=share,
-        n_words=Range(middle[0], *sorted((low[0], high[0]))),
-        covered=Range(middle[1], low[1], high[1]),
+        n_words=Range(parts[1][0], min(part[0] for part in parts), max(part[0] for part in parts)),
+        covered=Range(parts[1][1], min(part[1] for part in parts), high[1]),
         noise=noise / max(cell, 1e-9),
         kept=kept,
         ratio=ratio,
@@ -200,39 +225,46 @@ def best_share(known: Known) -> float:
     return outcome(replace(known, n_words=None, share=None)).share
 
 
-def epsilon_needed(known: Known, share: float = law.USEFUL) -> float | None:
-    """About the smallest ε with which this share is kept; None if that is above `LARGEST_EPSILON`."""
-    return _smallest(lambda epsilon: outcome(replace(known, epsilon=epsilon)), share, EPSILONS[0] / 2, LARGEST_EPSILON)
+def epsilon_needed(known: Known) -> float | None:
+    """About the smallest ε with which the verdict is *useful*; None if that is above `LARGEST_EPSILON`."""
+
+    def useful(epsilon: float) -> bool:
+        return outcome(replace(known, epsilon=epsilon)).verdict == "useful"
+
+    return _smallest(useful, EPSILONS[0] / 2, LARGEST_EPSILON, sensible)
 
 
-def units_needed(known: Known, share: float = law.USEFUL) -> int | None:
-    """About the smallest number of units with which this share is kept; None above a thousand million."""
+def units_needed(known: Known) -> int | None:
+    """About the smallest number of units with which the verdict is *useful*; None above a thousand million."""
 
-    def of(n_units: float) -> Outcome:
-        return outcome(replace(known, n_units=round(n_units)))
+    def useful(n_units: float) -> bool:
+        return outcome(replace(known, n_units=round(n_units))).verdict == "useful"
 
-    found = _smallest(of, share, 10.0, 1e9)
+    found = _smallest(useful, 10.0, 1e9, rounded)
     return None if found is None else round(found)
 
 
-def _smallest(of: Any, share: float, low: float, high: float) -> float | None:
-    """By halving, on a logarithmic scale; rounded up to two digits."""
-
-    def reached(value: float) -> bool:
-        found: Outcome = of(value)
-        return found.kept.expected >= share and (not found.share or found.covered.expected >= COVERED)
-
-    if not reached(high):
+def _smallest(useful: Callable[[float], bool], low: float, high: float, up: Callable[[float], float]) -> float | None:
+    """By halving, on a logarithmic scale; rounded up, and farther up if the rounded value falls short."""
+    top = high
+    if not useful(high):
         return None
     while high / low > 1.02:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return rounded(high)
+        low, high = (low, middle) if useful(middle) else (middle, high)
+    found = up(high)
+    while found < top and not useful(found):
+        found = up(found * 1.02)
+    return found if found <= top and useful(found) else None
 
 
-def units_for_a_word(known: Known, share: float) -> int:
-    """How many units must share a word for it to be selected, if they are as long as usual."""
-    return selection(known.epsilon, known.delta, share).units_for_a_word(max(1, round(different(known.tokens))))
+def units_for_a_word(known: Known, share: float) -> int | None:
+    """How many units must share a word for it to be selected, if they are as long as usual; None if the noise is so
+    large that none is."""
+    plan, n_different = selection(known.epsilon, known.delta, share), max(1, round(different(known.tokens)))
+    if plan.norm < math.sqrt(plan.event.max_words):
+        return None
+    return plan.units_for_a_word(n_different)
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------

@@ -110,9 +110,9 @@ def follow(text: Text, n_units: float, tokens: float, plan: VocabularyPlan) -> S
     """The rounds of ``select_words`` with expected weights; a word passes with the chance that the noise gives it."""
     from scipy.special import ndtr
 
-    if n_units <= 0 or tokens <= 0:
-        return Selected(0, 0.0)
     most = plan.event.max_words
+    if n_units <= 0 or tokens <= 0 or plan.norm < math.sqrt(most):  # with so much noise the selection is refused
+        return Selected(0, 0.0)
     counts, having = text.counts, text.document_shares(tokens)
     having = having * min(
         1.0, most / (counts * having).sum()
