@@ -36,6 +36,20 @@ def test_json_and_picture(run: Run, tmp_path: Path):
     ElementTree.fromstring((tmp_path / "plan.svg").read_text("utf-8"))
 
 
+def test_topics_are_chosen(run: Run):
+    done = run(*PLAN, "-k", "auto", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["facts"]["n_topics"] == found["best_topics"] == 10
+
+
+def test_advice_names_options(run: Run):
+    done = run(*PLAN, "--epsilon", 0.001)
+    assert done.code == 0, done.err
+    assert "For useful topics: --epsilon " in done.out
+    assert "epsilon=" not in done.out
+
+
 def test_a_share_is_given_or_chosen(run: Run):
     assert json.loads(run(*PLAN, "--words-share", 0.4, "--json").out)["expected"]["share"] == 0.4
     assert 0.03 <= json.loads(run(*PLAN, "--json", "--topics", 10).out)["expected"]["share"] <= 0.2
@@ -57,10 +71,14 @@ def test_public_text_is_read_only_when_named(run: Run, tmp_path: Path):
     [
         ((), "--documents"),
         (("--documents", 100), "--words-per-document"),
-        ((*PLAN[1:], "--epsilon", -1), "epsilon"),
-        ((*PLAN[1:], "--topics", 0), "topics"),
-        ((*PLAN[1:], "--delta", 2), "delta"),
-        ((*PLAN[1:], "--words-share", 2), "share"),
+        ((*PLAN[1:], "--epsilon", -1), "--epsilon must"),
+        ((*PLAN[1:], "--topics", 0), "--topics must"),
+        ((*PLAN[1:], "--topics", "many"), "or auto"),
+        ((*PLAN[1:], "--documents", 0), "--documents must"),
+        ((*PLAN[1:], "--words", 1), "--words must"),
+        ((*PLAN[1:], "--words-per-document", 0), "--words-per-document must"),
+        ((*PLAN[1:], "--delta", 2), "--delta must"),
+        ((*PLAN[1:], "--words-share", 2), "--words-share must"),
         ((*PLAN[1:], "--public", "elsewhere"), "near"),
         ((*PLAN[1:], "--output", "plan.png"), ".svg"),
     ],
@@ -98,6 +116,28 @@ def test_a_fit_says_what_to_expect_and_goes_on(run: Run, texts: Path):
     assert "plan: Expect nothing of topics" in done.err
     assert (texts.parent / "model").exists()
     assert "plan:" not in run(*fit(texts, "--overwrite", "--seed", 1, "--epsilon", 1e3)[:-2], "-q", "--epsilon", 90).err
+
+
+def test_a_warning_comes_before_the_charge(run: Run, texts: Path):
+    budget = texts.parent / "texts.budget"
+    assert run("budget", budget, "--create", "--epsilon", 1, "--delta", 1e-6).code == 0
+    done = run(*fit(texts, "--budget", budget))
+    assert done.code == 0, done.err
+    warned = done.err.index("warning: nothing is to be expected of these topics, and the budget will be charged")
+    assert warned < done.err.index("has been charged")
+    assert "warning: nothing is to be expected" in run(*fit(texts, "--overwrite", "-q")).err
+    assert "nothing is to be expected" not in run(*fit(texts, "--overwrite", "--yes")).err
+
+
+def test_a_length_is_said_or_guessed(run: Run, texts: Path):
+    assert "(For documents of about 180 words, as abstracts have;" in run(*fit(texts, "-k", 1)).err
+    told = run(*fit(texts, "-k", 1, "--overwrite", "--words-per-document", 20)).err
+    assert "(For documents of about 20 words; from public facts" in told
+    done = run(*fit(texts, "-k", 1, "--overwrite", "--words-per-document", 0))
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "--words-per-document must be above 0" in done.err
+    arguments = [one for one in fit(texts, "--words-per-document", 20) if one not in ("--units", "200")]
+    assert "needs --units" in run(*arguments).err
 
 
 def test_a_fit_without_units_says_nothing(run: Run, texts: Path):
@@ -188,7 +228,7 @@ def test_the_share_for_words_can_be_given(run: Run, texts: Path):
 
 def test_public_text_chooses_the_method(run: Run, texts: Path):
     public = texts.parent / "public.txt"
-    public.write_text("\n".join(" ".join(FEW[i % 5 : i % 5 + 4]) for i in range(60)), "utf-8")
+    public.write_text("\n".join(" ".join(FEW[i % 3 + 1 : i % 3 + 5]) for i in range(60)), "utf-8")
     arguments = ("fit", texts, "--epsilon", 1, "--units", 200, "--public", public, "-o", texts.parent / "model")
     done = run(*arguments, "--seed", 1, "--json")
     assert done.code == 0, done.err

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import InputError, PrivateLDA, PrivateVectorizer
 from discreet.corpus import lda_corpus
-from discreet.planning import advice, choices, law, methods, noise, words
+from discreet.planning import advice, choices, law, methods, noise, picture, words
 from discreet.planning.law import Facts
 from discreet.planning.measured import table
 from discreet.planning.plan import best_share, best_topics, epsilon_needed, known, outcome, units_needed
@@ -239,17 +239,39 @@ def test_json_is_stable():
     assert set(found["expected"]["kept"]) == {"expected", "low", "high"}
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
 def test_the_picture_is_xml_with_a_line_for_each_epsilon():
     root = ElementTree.fromstring(discreet.plan(**{**FACTS, "epsilon": 3.0}).picture())
-    name = "{http://www.w3.org/2000/svg}"
-    assert len(list(root.iter(f"{name}polyline"))) == 6  # five, and the plan's own
-    words = " ".join(element.text or "" for element in root.iter(f"{name}text"))
+    assert len(list(root.iter(f"{SVG}g"))) == 6  # five, and the plan's own
+    words = " ".join(element.text or "" for element in root.iter(f"{SVG}text"))
     assert "ε = 3" in words
-    rising = ElementTree.fromstring(discreet.plan(**FACTS, words=2000).picture())
-    for line in rising.iter(f"{name}polyline"):
+    assert "Solid: useful; dashed: uncertain" in words
+    drawn = [(line.get("stroke-dasharray") is None) for line in root.iter(f"{SVG}polyline")]
+    assert {True, False} == set(drawn)
+    for line in root.iter(f"{SVG}polyline"):
         heights = [float(corner.split(",")[1]) for corner in line.get("points").split()]
         assert heights == sorted(heights, reverse=True)  # downwards on the page
-        assert heights[-1] < heights[0]
+
+
+@pytest.mark.parametrize("n_words", [None, 2000])
+def test_nothing_is_drawn_as_worse_with_more(n_words):
+    units = [1000, 1500, 2200, 3400, 5000, 20_000, 100_000]
+    facts = known(**{**FACTS, "epsilon": 0.7}, words=n_words)
+    found = picture.lines_of(facts, units)
+    assert list(found) == sorted({*picture.DRAWN, 0.7})
+    for part in ("kept", "low", "high", "verdict"):
+        lines = np.array([getattr(line, part) for line in found.values()])
+        assert (np.diff(lines, axis=0) >= 0).all()
+        assert (np.diff(lines, axis=1) >= 0).all()
+        assert lines[0, 0] < lines[-1, -1]
+    for epsilon, line in found.items():
+        for n, kept, verdict in zip(units, line.kept, line.verdict, strict=True):
+            said = outcome(replace(facts, n_units=n, epsilon=epsilon))
+            part = said.covered.expected if n_words is None else 1.0
+            assert kept == pytest.approx(said.kept.expected * part, abs=0.03)  # the plan jumps by less than this
+            assert picture.VERDICTS[verdict] == said.verdict
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.001])

@@ -15,9 +15,11 @@ from discreet._catalogue import METHODS
 from discreet._errors import InputError, WouldLeak
 from discreet.cli import show
 from discreet.cli.foresee import (
+    LengthOption,
     TopicsOption,
     WordsShareOption,
     YesOption,
+    check_length,
     check_share,
     foresee,
     plan_of,
@@ -64,8 +66,8 @@ if TYPE_CHECKING:
 PANELS = {
     "Common options": ("output", "text", "topics", "epsilon", "group", "vocabulary", "budget", "quiet"),
     "Privacy": (
-        *("delta", "units", "collections", "public", "words_share", "yes", "checkpoint"),
-        *("epsilon_bit", "report_words"),
+        *("delta", "units", "collections", "public", "words_share", "words_per_document", "yes"),
+        *("checkpoint", "epsilon_bit", "report_words"),
     ),
     "Reading": (
         *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
@@ -177,6 +179,7 @@ def fit(
     lemmas: LemmasOption = None,
     phrases: PhrasesOption = None,
     words_share: WordsShareOption = None,
+    words_per_document: LengthOption = None,
     codebook: CodebookOption = None,
     yes: YesOption = False,
     seed: Annotated[
@@ -213,6 +216,7 @@ def fit(
     name = method or usual_method(given, topics, collection, quiet=quiet)
     row = check_method(name, given)
     asked = topics_asked(topics, name, given)
+    check_length(words_per_document, name, given)
     from discreet.release.folder import check_target
 
     if str(output) == "-":
@@ -284,12 +288,12 @@ def fit(
         common["callbacks"] = [
             partial(note_charge, budget, "the whole run" if checkpoint is None else "its first rounds")
         ]
-    planned = plan_of(name, given, asked, corpus, words_share, selecting=selecting)
+    planned = plan_of(name, given, asked, corpus, words_share, selecting=selecting, length=words_per_document)
     n_topics = int(asked) if planned is None else planned.known.n_topics
     check_space(output, LEAST_ROOM + (0 if selecting else 8 * n_topics * corpus.n_words))
     model = make_model(row, n_topics, given, **common)  # last: bad input is reported before its import
     if planned is not None:
-        foresee(planned, asked=asked, yes=yes, quiet=quiet)
+        foresee(planned, asked=asked, yes=yes, quiet=quiet, guessed=words_per_document is None)
     start = time.perf_counter()
     from discreet.models.fit_text import fit_text
     from discreet.training.checkpoint import kept_until_safe

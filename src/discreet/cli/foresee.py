@@ -29,9 +29,16 @@ WordsShareOption = Annotated[
         "--words-share", metavar="S", help="Share of the budget that selects words; 0.05, or with --units by plan."
     ),
 ]
+LengthOption = Annotated[
+    float | None,
+    typer.Option(
+        "--words-per-document", metavar="N", help="Words of a usual document (or user), if public: for the plan."
+    ),
+]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, whatever is to be expected.")]
 
 AUTO = "auto"
+LONGEST = 10_000_000
 
 
 def usual_method(given: Mapping[str, Any], topics: str | None, collection: str | None, *, quiet: bool) -> str:
@@ -87,6 +94,18 @@ def check_share(share: float | None, *, selecting: bool) -> None:
         raise InputError(f"--words-share must lie between 0 and 1; found {share:g}. Leave it out for the usual share.")
 
 
+def check_length(length: float | None, method: str, given: Mapping[str, Any]) -> None:
+    """Refuse a length that no plan reads."""
+    if length is None:
+        return
+    if method != "private" or given.get("units") is None:
+        raise InputError(
+            "--words-per-document is for the plan of --method private, which needs --units. Give it, or leave this out."
+        )
+    if not 0 < length <= LONGEST:
+        raise InputError(f"--words-per-document must be above 0 and at most {LONGEST:,}; found {length:g}. Change it.")
+
+
 def plan_of(
     method: str,
     given: Mapping[str, Any],
@@ -95,8 +114,10 @@ def plan_of(
     share: float | None,
     *,
     selecting: bool,
+    length: float | None = None,
 ) -> Plan | None:
-    """The plan of a fit of ``private`` whose number of units is public, for units of usual length; None otherwise.
+    """The plan of a fit of ``private`` whose number of units is public, for units of this or of usual length; None
+    otherwise.
 
     Of the corpus it reads the number of public words, and whether users are the unit.
     """
@@ -113,19 +134,28 @@ def plan_of(
         delta=float(given["delta"] or 1e-6),
         n_words=None if selecting else corpus.n_words,
         share=share,
+        words_per_unit=length,
     )
     return made(replace(known, n_topics=best_topics(known) if n_topics == AUTO else int(n_topics)))
 
 
-def foresee(plan: Plan, *, asked: int | str, yes: bool, quiet: bool) -> None:
-    """Print it in short. Where it expects nothing, a terminal is asked; elsewhere the run goes on, as it would have."""
+def foresee(plan: Plan, *, asked: int | str, yes: bool, quiet: bool, guessed: bool = True) -> None:
+    """Print it in short; ``guessed``: nobody said how long a document is.
+
+    Where it expects nothing, a terminal is asked; elsewhere the run goes on with a warning, before anything is charged.
+    """
     if asked == AUTO and not quiet:
         many = plan.known.n_topics
         show.note(f"topics: {many}, as many as the noise can carry" if many > 1 else "topics: 1, the word frequencies")
     hopeless = plan.verdict == "nothing" and plan.known.n_topics > 1
     if not quiet or hopeless:
-        show.note(f"plan: {in_options(plan.short())}")
+        show.note(f"plan: {in_options(plan.short(guessed=guessed))}")
     ask = hopeless and not yes and sys.stdin.isatty() and sys.stderr.isatty()
+    if hopeless and not yes and not ask:
+        show.note(
+            "warning: nothing is to be expected of these topics, and the budget will be charged all the same. There is "
+            "no terminal to ask, so the run goes on; --yes says that you mean it."
+        )
     if ask and not typer.confirm("Nothing has been charged yet. Train all the same?", default=False, err=True):
         show.note("stopped: nothing was charged and nothing was written")
         raise typer.Exit(1)

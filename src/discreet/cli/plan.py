@@ -9,7 +9,9 @@ import typer
 
 from discreet._errors import InputError
 from discreet.cli import show
+from discreet.cli.foresee import topics_asked
 from discreet.cli.source import JsonOption
+from discreet.cli.wording import in_options, of_plan
 
 if TYPE_CHECKING:
     from discreet.planning.words import Text
@@ -28,7 +30,9 @@ def plan(
     ] = None,
     epsilon: Annotated[float, typer.Option("--epsilon", metavar="E", help="Privacy budget.")] = 1.0,
     delta: Annotated[float, typer.Option("--delta", metavar="D", help="The delta of (epsilon, delta).")] = 1e-6,
-    topics: Annotated[int, typer.Option("--topics", "-k", metavar="K", help="Number of topics.")] = 20,
+    topics: Annotated[
+        str, typer.Option("--topics", "-k", metavar="K|auto", help="Number of topics; auto: what the noise can carry.")
+    ] = "20",
     words: Annotated[
         int | None,
         typer.Option("--words", metavar="V", help="Size of a public word list; otherwise words are selected."),
@@ -66,24 +70,28 @@ def plan(
         )
     from discreet.planning import plan as make
 
-    found = make(
-        documents=documents,
-        users=users,
-        words_per_document=words_per_document,
-        epsilon=epsilon,
-        delta=delta,
-        topics=topics,
-        words=words,
-        share=share,
-        public=public,
-        **({} if texts is None else {"texts": texts}),
-    )
+    asked = topics_asked(topics, "private", {"units": documents})
+    try:
+        found = make(
+            documents=documents,
+            users=users,
+            words_per_document=words_per_document,
+            epsilon=epsilon,
+            delta=delta,
+            topics=asked or 20,  # type: ignore[arg-type]
+            words=words,
+            share=share,
+            public=public,
+            **({} if texts is None else {"texts": texts}),
+        )
+    except InputError as error:
+        raise InputError(of_plan(str(error))) from None
     if output is not None:
         output.write_text(found.picture(), "utf-8")
     if as_json:
         show.as_json(found.to_json())
         return
-    typer.echo(str(found))
+    typer.echo(in_options(str(found)))
     if output is not None:
         typer.echo(f"wrote {output}")
 

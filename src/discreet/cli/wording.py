@@ -75,6 +75,13 @@ def in_options(message: str) -> str:
     )
 
 
+def of_plan(message: str) -> str:
+    """A message of ``discreet.plan``: its parameters are plain words, so they are options only where they begin it."""
+    options = {**OPTIONS, **{name: f"--{name}" for name in ("documents", "users", "topics", "words")}}
+    options["words_per_document"] = "--words-per-document"
+    return re.sub(r"^(\w+)(?= must )", lambda found: options.get(found[1], found[1]), message)
+
+
 _LIMITS = {
     "a valid integer": "a whole number",
     "a valid number": "a number",

@@ -21,12 +21,13 @@ def usual(
     n_topics: int = 20,
     n_words: int | None = None,
     share: float | None = None,
+    words_per_unit: float | None = None,
 ) -> Known:
     """The facts of a fit that is about to be charged: all public."""
     return Known(
         n_units=n_units,
         users=users,
-        words_per_unit=USUAL_WORDS,
+        words_per_unit=words_per_unit or USUAL_WORDS,
         epsilon=epsilon,
         delta=delta,
         n_topics=n_topics,
