@@ -77,6 +77,8 @@ def topics_asked(text: str | None, method: str, given: Mapping[str, Any]) -> int
                 "--topics auto is decided before anything is charged, and needs the number of documents (or users). "
                 "Give --units, if that number is public, or say how many topics you want."
             )
+        if given["units"] * float(given["delta"] or 1e-6) >= 1:
+            raise InputError("--delta must be far below one over --units. Choose a smaller one.")
         return AUTO
     try:
         number = int(text)
@@ -121,7 +123,8 @@ def plan_of(
 
     Of the corpus it reads the number of public words, and whether users are the unit.
     """
-    if method != "private" or given.get("units") is None:
+    delta = float(given["delta"] or 1e-6)
+    if method != "private" or given.get("units") is None or delta * given["units"] >= 1:  # the model refuses the last
         return None
     from discreet.planning import choices
     from discreet.planning.forecast import made
@@ -131,7 +134,7 @@ def plan_of(
         n_units=given["units"],
         users=corpus.groups is not None,
         epsilon=float(given["epsilon"]),
-        delta=float(given["delta"] or 1e-6),
+        delta=delta,
         n_words=None if selecting else corpus.n_words,
         share=share,
         words_per_unit=length,
