@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, BoolArray, FloatArray
@@ -99,8 +98,11 @@ class PublicKnowledge:
 ENGLISH = "english"
 """The name of the model of English that comes with the package (``english.py``)."""
 
-Public = Annotated[Any, Corpus, Release, TopicModel, PublicKnowledge, StrOptions({ENGLISH}), None]
-"""The type of a parameter ``public``."""
+N_ENGLISH = 200
+"""Its topics."""
+
+Public = Annotated[Any, object]
+"""The type of a parameter ``public``. What it may be says `check_public`, in a line that does not repeat the text."""
 
 
 def _named(public: Any) -> Any:
@@ -116,9 +118,10 @@ def check_public(public: Any) -> None:
     """Refuse what cannot be used, before anything is read or charged."""
     public = _named(public)
     if not isinstance(public, Corpus | Release | TopicModel | PublicKnowledge):
+        found = repr(public) if isinstance(public, str) and len(public) < 40 else f"a {type(public).__name__}"
         raise InputError(
-            f"public must be a Corpus of public text, or a Release or a fitted model of it; found "
-            f"{type(public).__name__}."
+            "public= takes a Corpus of public text, such as Corpus.from_texts(texts), a Release or a fitted model of "
+            f"it, or 'english'; found {found}."
         )
     if isinstance(public, TopicModel) and not hasattr(public, "components_"):
         raise InputError(
@@ -227,7 +230,7 @@ def _guarantee(public: Any) -> Guarantee:
 def _no_common_words() -> InputError:
     return InputError(
         "the public text has none of the words of this fit. Use public text in the same language, read by the same "
-        "tokenizer."
+        "tokenizer. (A matrix of counts carries no words: pass a Corpus, or texts with fit_text.)"
     )
 
 
