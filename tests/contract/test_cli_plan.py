@@ -197,3 +197,10 @@ def test_public_text_chooses_the_method(run: Run, texts: Path):
     many = [2_000_000 if one == 200 else one for one in arguments]
     done = run(*many, "--delta", 1e-9, "--seed", 1, "--json", "--overwrite")
     assert "method: private; private topics are expected to keep more" in done.err
+
+
+def test_the_most_topics_are_those_of_the_engine():
+    from discreet.cli.foresee import MAX_TOPICS
+    from discreet.engines import interface
+
+    assert interface.MAX_TOPICS == MAX_TOPICS

@@ -24,6 +24,7 @@ PUBLIC = {
     "InherentPrivacyMonitor",
     "InputError",
     "LBLA",
+    "AdaptedLDA",
     "LDA",
     "LaplaceCrossLBLA",
     "LaplaceLDA",

@@ -33,6 +33,9 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, whatev
 
 AUTO = "auto"
 
+MAX_TOPICS = 65_535
+"""As `discreet.engines.interface.MAX_TOPICS`, which would take a second to import; a test compares them."""
+
 
 def usual_method(given: Mapping[str, Any], topics: str | None, collection: str | None, *, quiet: bool) -> str:
     """The method if none is named. With public text the plan chooses between adapted and private, and says why."""
@@ -75,8 +78,8 @@ def topics_asked(text: str | None, method: str, given: Mapping[str, Any]) -> int
         number = int(text)
     except ValueError:
         number = 0
-    if number < 1:
-        raise InputError(f"--topics must be a whole number of at least 1, or auto; found {text!r}.")
+    if not 1 <= number <= MAX_TOPICS:
+        raise InputError(f"--topics must be a whole number from 1 to {MAX_TOPICS:,}, or auto; found {text!r}.")
     return number
 
 
@@ -100,7 +103,7 @@ def plan_of(
 
     Of the corpus it reads the number of public words, and whether users are the unit.
     """
-    if method != "private" or given.get("units") is None:
+    if method != "private" or given.get("units") is None or _will_be_refused(given, selecting=selecting):
         return None
     from discreet.planning import choices
     from discreet.planning.forecast import made
@@ -115,6 +118,16 @@ def plan_of(
         share=share,
     )
     return made(replace(known, n_topics=best_topics(known) if n_topics == AUTO else int(n_topics)))
+
+
+def _will_be_refused(given: Mapping[str, Any], *, selecting: bool) -> bool:
+    """Whether the fit refuses so few units whatever is planned: its line is enough."""
+    from discreet.planning.noise import selection
+
+    delta = float(given["delta"] or 1e-6)
+    if not 0 < delta < 1 / given["units"]:
+        return True
+    return selecting and selection(float(given["epsilon"]), delta, 0.5).units_for_a_word() > given["units"]
 
 
 def foresee(plan: Plan, *, asked: int | str, yes: bool, quiet: bool) -> None:

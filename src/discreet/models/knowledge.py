@@ -42,9 +42,9 @@ OTHERS = (
 )
 """Conditions of a guarantee."""
 
-FEWEST, LONG, SHORT = 0.5, 10, 3
+FEWEST, LONG, SHORT, DIFFERENT = 0.5, 10, 3, 20
 """Public text is refused if it holds this share of the private documents that have at least so many words: `LONG`, or
-`SHORT` where most documents are shorter than `LONG`."""
+`SHORT` where most documents are shorter than `LONG`, and then so many different ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +253,8 @@ def refuse_same_text(public: Any, documents: Corpus) -> None:
         # short documents are alike by chance, so they count only where most are short
         shortest = LONG if 2 * int((own.lengths >= LONG).sum()) >= own.n_documents else SHORT
         mine, seen = _digests(own, shortest), set(_digests(others, shortest))
-        same = bool(mine) and sum(one in seen for one in mine) >= FEWEST * len(mine)
+        found = [one for one in mine if one in seen]
+        same = len(found) >= max(FEWEST * len(mine), 1) and (shortest == LONG or len(set(found)) >= DIFFERENT)
     if same:
         raise WouldLeak(
             "public= holds the documents of this fit, so its topics would reveal them. Give other text, which "

@@ -13,7 +13,7 @@ from discreet.corpus import Corpus
 from discreet.evaluation import completion_perplexity
 from discreet.experiments.compare import expected
 from discreet.experiments.data import Split, unigram
-from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
+from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check, Interval
 from discreet.experiments.methods import quietly
 from discreet.experiments.own.public_text import ABSTRACTS, OWN_WORDS, PUBLIC_WORDS, documents_of
@@ -216,6 +216,12 @@ def _is_large(row: Any) -> bool:
     return row["n_documents"] is None and row["dataset"] == "arxiv" and row["n_topics"] != PUBLIC_TOPICS
 
 
+def _is_few(row: Any) -> bool:
+    """Of the pair that is near: its cells, and public text alone, which is drawn across."""
+    few = row["n_documents"] is not None or row["n_topics"] == PUBLIC_TOPICS
+    return few and row["public"] in (None, NEAR)
+
+
 PUBLIC = Experiment(
     paper="private",
     figure="public",
@@ -247,6 +253,18 @@ PUBLIC = Experiment(
             _FEW_ROWS,
             "epsilon",
             show=lambda row: not _is_large(row),
+        ),
+    ),
+    plots=(
+        Plot(
+            "Few documents",
+            "n_documents",
+            "perplexity",
+            "method",
+            x_label="private documents (ε = 1, δ = 1e-6)",
+            y_label="completion perplexity",
+            log_x=True,
+            show=lambda row: row["dataset"] in ("arxiv", NEAR) and row["epsilon"] in (None, 1.0) and _is_few(row),
         ),
     ),
     notes=(
