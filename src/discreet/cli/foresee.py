@@ -73,6 +73,8 @@ def topics_asked(text: str | None, method: str, given: Mapping[str, Any]) -> int
                 "--topics auto is decided before anything is charged, and needs the number of documents (or users). "
                 "Give --units, if that number is public, or say how many topics you want."
             )
+        if given["units"] * float(given["delta"] or 1e-6) >= 1:
+            raise InputError("--delta must be far below one over --units. Choose a smaller one.")
         return AUTO
     try:
         number = int(text)
@@ -103,6 +105,7 @@ def plan_of(
 
     Of the corpus it reads the number of public words, and whether users are the unit.
     """
+    delta = float(given["delta"] or 1e-6)
     if method != "private" or given.get("units") is None or _will_be_refused(given, selecting=selecting):
         return None
     from discreet.planning import choices
@@ -113,7 +116,7 @@ def plan_of(
         n_units=given["units"],
         users=corpus.groups is not None,
         epsilon=float(given["epsilon"]),
-        delta=float(given["delta"] or 1e-6),
+        delta=delta,
         n_words=None if selecting else corpus.n_words,
         share=share,
     )

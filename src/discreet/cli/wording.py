@@ -58,7 +58,8 @@ _names = "|".join(OPTIONS)
 _odd = "|".join(name for name in OPTIONS if name not in _PLAIN)
 _RANGE = re.compile(
     r"The '(?P<name>\w+)' parameter of \w+ must be (?:a float|an int) in the range "
-    r"(?P<open>[\[(])(?P<low>[^,]+), (?P<high>[^\])]+)(?P<close>[\])])(?: or (?:an array-like|None))*\. "
+    r"(?P<open>[\[(])(?P<low>[^,]+), (?P<high>[^\])]+)(?P<close>[\])])"
+    r"(?: or (?:an array-like|None|a str among \{'auto'\}))*\. "
     r"Got (?P<found>.*) instead\."
 )
 
