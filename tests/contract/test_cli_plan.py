@@ -158,8 +158,8 @@ def test_as_many_topics_as_the_noise_can_carry(run: Run, texts: Path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--topics", "many"), "--topics must be a whole number of at least 1, or auto"),
-        (("--topics", "0"), "--topics must be a whole number of at least 1, or auto"),
+        (("--topics", "many"), "--topics must be a whole number from 1 to 65,535, or auto"),
+        (("--topics", "0"), "--topics must be a whole number from 1 to 65,535, or auto"),
         (("--topics", "auto", "--method", "variational"), "--topics auto is for --method private"),
         (("--topics", "auto", "--delta", 0.01), "--delta must be far below one over --units"),
         (("--words-share", 0.2), "--words-share is for words that are selected privately"),

@@ -42,9 +42,9 @@ OTHERS = (
 )
 """Conditions of a guarantee."""
 
-FEWEST, LONG, SHORT, DIFFERENT = 0.5, 10, 3, 20
+FEWEST, LONG, SHORT, MANY_WORDS = 0.5, 10, 3, 200
 """Public text is refused if it holds this share of the private documents that have at least so many words: `LONG`, or
-`SHORT` where most documents are shorter than `LONG`, and then so many different ones."""
+`SHORT` where most documents are shorter than `LONG` and both texts have many words in common."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,11 +250,12 @@ def refuse_same_text(public: Any, documents: Corpus) -> None:
     if not same:
         common = Vocabulary(tuple(word for word in documents.vocabulary if word in corpus.vocabulary) or ("",))
         own, others = documents.restrict(common), corpus.restrict(common)
-        # short documents are alike by chance, so they count only where most are short
-        shortest = LONG if 2 * int((own.lengths >= LONG).sum()) >= own.n_documents else SHORT
+        # short documents over few words are alike by chance
+        short = 2 * int((own.lengths >= LONG).sum()) < own.n_documents and len(common) >= MANY_WORDS
+        shortest = SHORT if short else LONG
         mine, seen = _digests(own, shortest), set(_digests(others, shortest))
         found = [one for one in mine if one in seen]
-        same = len(found) >= max(FEWEST * len(mine), 1) and (shortest == LONG or len(set(found)) >= DIFFERENT)
+        same = len(found) >= max(FEWEST * len(mine), 1)
     if same:
         raise WouldLeak(
             "public= holds the documents of this fit, so its topics would reveal them. Give other text, which "
