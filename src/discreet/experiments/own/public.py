@@ -199,7 +199,7 @@ def _no_worse_than_frequencies(results: Results) -> Iterator[Check]:
 
 
 def _picked(results: Results) -> Iterator[Check]:
-    """What the plan picks for a fit with public text, against the other ways. It is not told whether that text is near."""
+    """What the plan picks for a fit with public text, against the other ways. It does not know whether it is near."""
     from discreet.planning.law import Facts
     from discreet.planning.methods import choose
 
