@@ -10,6 +10,7 @@ import pytest
 import discreet
 
 PUBLIC = {
+    "AdaptedLDA",
     "Budget",
     "BudgetExceeded",
     "BudgetFile",
