@@ -23,6 +23,7 @@ NAMES = (
     "memory",
     "vocabulary",
     "word_list",
+    "english",
     "threads",
     "throughput",
     "sweep_kernels",

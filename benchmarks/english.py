@@ -6,6 +6,9 @@ with a fixed seed. Without ``--make``: `AdaptedLDA` with that model on e-mail an
 perplexity on 1,500 held-out documents over the 4,000 most frequent words of the model, against exact word frequencies
 and plain LDA (20 topics), which read the same documents without any privacy. Wanted: with 10,000 documents at ε = 1, at
 least a quarter of what plain LDA gains over word frequencies.
+
+Found (AMD EPYC, 2 cores), kept with 3,000 and 10,000 documents: e-mail 0.19 and 0.40 at ε = 1, 0.47 and 0.49 at 4;
+newsgroup posts 0.51 and 0.67 at ε = 1, 0.85 and 0.78 at 4. So it helps on text that it was not made from.
 """
 
 from __future__ import annotations

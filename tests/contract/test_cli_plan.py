@@ -198,8 +198,8 @@ def test_as_many_topics_as_the_noise_can_carry(run: Run, texts: Path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--topics", "many"), "--topics must be a whole number of at least 1, or auto"),
-        (("--topics", "0"), "--topics must be a whole number of at least 1, or auto"),
+        (("--topics", "many"), "--topics must be a whole number from 1 to 65,535, or auto"),
+        (("--topics", "0"), "--topics must be a whole number from 1 to 65,535, or auto"),
         (("--topics", "auto", "--method", "variational"), "--topics auto is for --method private"),
         (("--topics", "auto", "--delta", 0.01), "--delta must be far below one over --units"),
         (("--words-share", 0.2), "--words-share is for words that are selected privately"),
@@ -238,3 +238,10 @@ def test_public_text_chooses_the_method(run: Run, texts: Path):
     many = [2_000_000 if one == 200 else one for one in arguments]
     done = run(*many, "--delta", 1e-9, "--seed", 1, "--json", "--overwrite")
     assert "method: private; private topics are expected to keep more" in done.err
+
+
+def test_the_most_topics_are_those_of_the_engine():
+    from discreet.cli.foresee import MAX_TOPICS
+    from discreet.engines import interface
+
+    assert interface.MAX_TOPICS == MAX_TOPICS

@@ -26,7 +26,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-FIT = ("fit", "mine.jsonl", "-k", 2, "--epsilon", 50, "--vocabulary", "words.txt", "--quiet", "-o")
+FIT = (
+    "fit",
+    "mine.jsonl",
+    "--method",
+    "private",
+    "-k",
+    2,
+    "--epsilon",
+    50,
+    "--vocabulary",
+    "words.txt",
+    "--quiet",
+    "-o",
+)
 
 
 @pytest.mark.filterwarnings("ignore:these topics are unlikely")

@@ -10,6 +10,7 @@ import pytest
 import discreet
 
 PUBLIC = {
+    "AdaptedLDA",
     "Budget",
     "BudgetExceeded",
     "BudgetFile",
@@ -24,6 +25,7 @@ PUBLIC = {
     "InherentPrivacyMonitor",
     "InputError",
     "LBLA",
+    "AdaptedLDA",
     "LDA",
     "LaplaceCrossLBLA",
     "LaplaceLDA",

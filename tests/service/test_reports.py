@@ -6,7 +6,8 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -178,16 +179,28 @@ def test_a_full_queue_asks_senders_to_come_back(
 ) -> None:
     store = open_store(sqlite_url(tmp_path / "full.db"))
     with Service(store, clock, max_queue=10) as service:
-        real, go = store.insert, threading.Event()
-        monkeypatch.setattr(store, "insert", lambda batches: go.wait(20) and real(batches))
+        real, go, begun = store.insert, threading.Event(), threading.Event()
+
+        def held(batches: Sequence[Batch]) -> list[Stored]:
+            begun.set()
+            assert go.wait(60)
+            return real(batches)
+
+        monkeypatch.setattr(store, "insert", held)
         answers = []
         senders = [
             threading.Thread(target=lambda: answers.append(service.send([service.report() for _ in range(8)])))
             for _ in range(3)
         ]
-        for sender in senders:  # the first is being written, the second waits, the third is one too many
-            sender.start()
-            sender.join(0.3)
+        senders[0].start()
+        assert begun.wait(30)  # the first is being written
+        senders[1].start()
+        end = time.monotonic() + 30
+        while service.app.state.parts.writer.waiting < 8:  # the second waits
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        senders[2].start()
+        senders[2].join(30)  # the third is one too many
         assert [answer.status_code for answer in answers] == [429]
         assert int(answers[0].headers["retry-after"]) >= 1
         go.set()

@@ -61,8 +61,9 @@ def test_public_text_that_is_the_private_text_is_refused_before_words_are_charge
 
 
 def test_short_documents_are_recognised_too():
-    words = ("rain", "wind", "storm", "cloud", "snow", "hail", "mist")
-    texts = [" ".join((words[i % 7], words[i % 5], words[i % 3])) for i in range(105)]
+    letters = "abcdefghijklmnopqrst"
+    words = [f"word{a}{b}" for a in letters for b in letters]
+    texts = [f"{words[i]} {words[(7 * i) % 400]} {words[(3 * i + 1) % 400]}" for i in range(400)]
     with pytest.raises(WouldLeak, match="holds the documents"):
         refuse_same_text(Corpus.from_texts(texts), Corpus.from_texts(texts))
 
@@ -91,3 +92,8 @@ def test_a_plan_says_which_public_text_it_read():
     assert "notes.txt, which is taken as public" in str(like)
     assert "notes.txt, which is taken as public" in like._repr_html_()
     assert plan(**facts, texts=TEXTS).to_json()["reads"] == "nothing"
+
+
+def test_short_documents_over_few_words_are_alike_by_chance():
+    texts = [" ".join(pair) for pair in (["rain", "wind", "storm"], ["piano", "violin", "song"])] * 40
+    refuse_same_text(Corpus.from_texts(texts), Corpus.from_texts(texts[:20]))

@@ -74,7 +74,7 @@ def test_a_model_with_a_guarantee_must_be_of_other_documents(model):
 def test_what_cannot_be_used_is_refused(text):
     for public, expected in (
         (LDA(3), "not fitted"),
-        ("novels", "found str"),
+        ("novels", "found .novels."),
         (Corpus.from_texts(["bonjour tout le monde"]), "none of the words"),
         (LDA(2, n_sweeps=2, random_state=1).fit(Corpus.from_texts(["bonjour tout le monde"])), "none of the words"),
     ):

@@ -211,4 +211,4 @@ def test_documents_without_words_can_be_reported():
 def test_reports_can_be_cut_and_shown():
     reports = reports_of(planted())
     assert len(reports[:10]) == 10
-    assert repr(reports[:10]) == "<Reports: 10 reports about 40 words, ε = 2 for one bit>"
+    assert repr(reports[:10]) == "<Reports: 10 reports about 40 words, ε = 2 for one word>"

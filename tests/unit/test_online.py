@@ -240,6 +240,16 @@ def test_reports_with_the_noise_topic_come_near_the_topics_without_noise():
     assert noisy.perplexity(test) < published.perplexity(test)
 
 
+def test_false_bits_weigh_more_where_topics_are_known():
+    """By the weight that topics get beyond the true words of a report; a report of 5 true words, Kα = 0.3."""
+    model = OnlineLocalLDA(K, random_state=1, **FEW)
+    lengths = np.full(8, 5 + round(0.1 * V))
+    corpus = Corpus(np.tile(np.arange(9, dtype=np.int32), 8), np.arange(9) * lengths[0], planted().vocabulary)
+    assert model._false_weight(corpus, 0.1) == 0.1
+    model.fit_prior(planted(50, seed=1))
+    assert model._false_weight(corpus, 0.1) == pytest.approx(0.1 * (1 + 0.3 / 5))
+
+
 def test_guarantees_of_a_stream():
     corpus = planted()
     model = OnlineLocalLDA(K, epsilon_bit=2.0, **FEW).fit_prior(planted(50, seed=1))

@@ -40,6 +40,9 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, whatev
 AUTO = "auto"
 LONGEST = 10_000_000
 
+MAX_TOPICS = 65_535
+"""As `discreet.engines.interface.MAX_TOPICS`, which would take a second to import; a test compares them."""
+
 
 def usual_method(given: Mapping[str, Any], topics: str | None, collection: str | None, *, quiet: bool) -> str:
     """The method if none is named. With public text the plan chooses between adapted and private, and says why."""
@@ -84,8 +87,8 @@ def topics_asked(text: str | None, method: str, given: Mapping[str, Any]) -> int
         number = int(text)
     except ValueError:
         number = 0
-    if number < 1:
-        raise InputError(f"--topics must be a whole number of at least 1, or auto; found {text!r}.")
+    if not 1 <= number <= MAX_TOPICS:
+        raise InputError(f"--topics must be a whole number from 1 to {MAX_TOPICS:,}, or auto; found {text!r}.")
     return number
 
 
@@ -124,7 +127,7 @@ def plan_of(
     Of the corpus it reads the number of public words, and whether users are the unit.
     """
     delta = float(given["delta"] or 1e-6)
-    if method != "private" or given.get("units") is None or delta * given["units"] >= 1:  # the model refuses the last
+    if method != "private" or given.get("units") is None or _will_be_refused(given, selecting=selecting):
         return None
     from discreet.planning import choices
     from discreet.planning.forecast import made
@@ -140,6 +143,19 @@ def plan_of(
         words_per_unit=length,
     )
     return made(replace(known, n_topics=best_topics(known) if n_topics == AUTO else int(n_topics)))
+
+
+def _will_be_refused(given: Mapping[str, Any], *, selecting: bool) -> bool:
+    """Whether the fit refuses so few units whatever is planned: its line is enough."""
+    from discreet.planning.noise import selection
+
+    delta = float(given["delta"] or 1e-6)
+    if not 0 < delta < 1 / given["units"]:
+        return True
+    if not selecting:
+        return False
+    found = selection(float(given["epsilon"]), delta, 0.5)
+    return found.norm**2 < found.event.max_words or found.units_for_a_word() > given["units"]
 
 
 def foresee(plan: Plan, *, asked: int | str, yes: bool, quiet: bool, guessed: bool = True) -> None:

@@ -32,10 +32,14 @@ def open_public(
 
     ``n_topics`` was asked for: a model has its own number of topics.
     """
-    from discreet.models.knowledge import ENGLISH
+    from discreet.models.knowledge import ENGLISH, N_ENGLISH
     from discreet.release.folder import is_release
 
     if public == ENGLISH:
+        if n_topics not in (None, N_ENGLISH):
+            raise InputError(
+                f"--topics {n_topics} was given, but the model of English has {N_ENGLISH} topics. Leave --topics out."
+            )
         return public
     if public == "-":
         raise InputError("--public cannot be standard input. Name a file, a model folder or dataset:NAME.")

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, BoolArray, FloatArray
@@ -43,9 +42,9 @@ OTHERS = (
 )
 """Conditions of a guarantee."""
 
-FEWEST, LONG, SHORT = 0.5, 10, 3
+FEWEST, LONG, SHORT, MANY_WORDS = 0.5, 10, 3, 200
 """Public text is refused if it holds this share of the private documents that have at least so many words: `LONG`, or
-`SHORT` where most documents are shorter than `LONG`."""
+`SHORT` where most documents are shorter than `LONG` and both texts have many words in common."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +98,11 @@ class PublicKnowledge:
 ENGLISH = "english"
 """The name of the model of English that comes with the package (``english.py``)."""
 
-Public = Annotated[Any, Corpus, Release, TopicModel, PublicKnowledge, StrOptions({ENGLISH}), None]
-"""The type of a parameter ``public``."""
+N_ENGLISH = 200
+"""Its topics."""
+
+Public = Annotated[Any, object]
+"""The type of a parameter ``public``. What it may be says `check_public`, in a line that does not repeat the text."""
 
 
 def _named(public: Any) -> Any:
@@ -116,9 +118,10 @@ def check_public(public: Any) -> None:
     """Refuse what cannot be used, before anything is read or charged."""
     public = _named(public)
     if not isinstance(public, Corpus | Release | TopicModel | PublicKnowledge):
+        found = repr(public) if isinstance(public, str) and len(public) < 40 else f"a {type(public).__name__}"
         raise InputError(
-            f"public must be a Corpus of public text, or a Release or a fitted model of it; found "
-            f"{type(public).__name__}."
+            "public= takes a Corpus of public text, such as Corpus.from_texts(texts), a Release or a fitted model of "
+            f"it, or 'english'; found {found}."
         )
     if isinstance(public, TopicModel) and not hasattr(public, "components_"):
         raise InputError(
@@ -227,7 +230,7 @@ def _guarantee(public: Any) -> Guarantee:
 def _no_common_words() -> InputError:
     return InputError(
         "the public text has none of the words of this fit. Use public text in the same language, read by the same "
-        "tokenizer."
+        "tokenizer. (A matrix of counts carries no words: pass a Corpus, or texts with fit_text.)"
     )
 
 
@@ -247,10 +250,12 @@ def refuse_same_text(public: Any, documents: Corpus) -> None:
     if not same:
         common = Vocabulary(tuple(word for word in documents.vocabulary if word in corpus.vocabulary) or ("",))
         own, others = documents.restrict(common), corpus.restrict(common)
-        # short documents are alike by chance, so they count only where most are short
-        shortest = LONG if 2 * int((own.lengths >= LONG).sum()) >= own.n_documents else SHORT
+        # short documents over few words are alike by chance
+        short = 2 * int((own.lengths >= LONG).sum()) < own.n_documents and len(common) >= MANY_WORDS
+        shortest = SHORT if short else LONG
         mine, seen = _digests(own, shortest), set(_digests(others, shortest))
-        same = bool(mine) and sum(one in seen for one in mine) >= FEWEST * len(mine)
+        found = [one for one in mine if one in seen]
+        same = len(found) >= max(FEWEST * len(mine), 1)
     if same:
         raise WouldLeak(
             "public= holds the documents of this fit, so its topics would reveal them. Give other text, which "

@@ -26,16 +26,18 @@ SMOOTHING = 2.0
 """The distribution of ratios is smoothed by this many steps of the grid after each EM step."""
 
 RATIO_STEPS = 60
-BAND = 250
-"""EM steps for a distribution of ratios; each is that of about this many words of similar frequency."""
-
-MOST_BANDS = 10
+BAND, MOST_BANDS = 250, 10
+"""EM steps for a distribution of ratios; each is that of about so many words of similar frequency, in so many bands."""
 
 TURNS, SHARE_STEPS = 3, 5
 """How often the shares of topics are moved, and EM steps each time."""
 
-WINDOW = 8
-"""Bins of a histogram of sizes: norms within a factor of four."""
+PER_BAND, PER_TURN = 3.0, 5.0
+"""Where the noise is so large that the expected frequencies, as a whole, stand out by few deviations, there is one band
+for every `PER_BAND` of these, and one turn for every `PER_TURN`: ten bands would learn noise."""
+
+WINDOW, USUAL = 8, 8
+"""Bins of a histogram of sizes, norms within a factor of four; and the bin of a norm of four tokens."""
 
 
 class WordUse(NamedTuple):
@@ -51,11 +53,15 @@ def middle_bin(noisy: FloatArray, deviation: float) -> int:
     """The bin of the median unit in a noisy histogram of sizes.
 
     Of the bins that stand out from the noise, if they hold most units; otherwise of the `WINDOW` bins in a row that
-    hold most, since a few hundred units do not stand out in any single bin.
+    hold most, since a few hundred units do not stand out in any single bin. If not even these stand out, `USUAL`: a
+    clip that is too small costs little, since units are then scaled to the same norm.
     """
-    kept = np.where(noisy > 3 * deviation, noisy, 0.0)
-    if kept.sum() < noisy.sum() / 2 or not kept.any():
-        first = int(np.convolve(noisy, np.ones(WINDOW), "valid").argmax())
+    kept, enough = np.where(noisy > 3 * deviation, noisy, 0.0), 4 * deviation * WINDOW**0.5
+    if kept.sum() < max(noisy.sum() / 2, enough):
+        together = np.convolve(noisy, np.ones(WINDOW), "valid")
+        first = int(together.argmax())
+        if together[first] < enough:
+            return USUAL
         kept = np.zeros_like(noisy)
         kept[first : first + WINDOW] = np.maximum(noisy[first : first + WINDOW], 0.0)
     return int(np.searchsorted(np.cumsum(kept), kept.sum() / 2))
@@ -68,9 +74,12 @@ def word_use(
     ``shares`` are those of the public text."""
     apart = expected / np.maximum(shares @ topics, 1e-300)  # by which the topics miss the public frequencies
     prior, moved = expected, shares
-    for turn in range(TURNS + 1):
-        found, total = _shrunk(noisy, deviation, prior)
-        if turn < TURNS:
+    clear = float((noisy * expected / deviation**2).sum() / np.sqrt((expected**2 / deviation**2).sum()))
+    n_bands = max(int(min(MOST_BANDS, len(noisy) / BAND, clear / PER_BAND)), 1)
+    n_turns = max(int(min(TURNS, clear / PER_TURN)), 0)
+    for turn in range(n_turns + 1):
+        found, total = _shrunk(noisy, deviation, prior, n_bands)
+        if turn < n_turns:
             for _ in range(SHARE_STEPS):
                 moved = moved * (topics @ (found / np.maximum(moved @ topics, 1e-300)))
                 moved /= moved.sum()
@@ -79,13 +88,12 @@ def word_use(
     return WordUse(found, deviation / total)
 
 
-def _shrunk(noisy: FloatArray, deviation: FloatArray, expected: FloatArray) -> tuple[FloatArray, float]:
+def _shrunk(noisy: FloatArray, deviation: FloatArray, expected: FloatArray, n_bands: int) -> tuple[FloatArray, float]:
     """Frequencies, and what they have to be multiplied with to be like ``noisy``."""
     # weighted by precision: the expected frequencies times this are the noisy ones, on the whole
     total = float((noisy * expected / deviation**2).sum() / (expected**2 / deviation**2).sum())
     total = max(total, float(deviation.min()))  # nothing but noise
     ratio, spread = noisy / (total * expected), deviation / (total * expected)
-    n_bands = min(max(len(noisy) // BAND, 1), MOST_BANDS)
     band = np.argsort(np.argsort(expected, kind="stable")) * n_bands // len(noisy)
     found = np.empty_like(ratio)
     for number in range(n_bands):

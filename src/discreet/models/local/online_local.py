@@ -11,6 +11,8 @@ from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
+from discreet.corpus.corpus import Corpus
+from discreet.models.base import broadcast_alpha
 from discreet.models.estimator import estimator
 from discreet.models.local.model import Background, Randomising
 from discreet.models.local.online import OnlineLDA
@@ -126,11 +128,24 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
             self._learn_batch(reconstructed(reports, key, estimate), base, key)
         else:
             base += self.background * frequencies(estimate, reports.response.variance(self.n_reports_))
-            self._learn_batch(reports.corpus(), base, key, reports.response.flip)
+            corpus = reports.corpus()
+            self._learn_batch(corpus, base, key, self._false_weight(corpus, reports.response.flip))
         prior = (PUBLIC_PRIOR,) if getattr(self, "has_prior_", False) else ()
         # the topics rest on every batch so far, so the conditions of each stay
         self.conditions_ = tuple(dict.fromkeys((*getattr(self, "conditions_", ()), *conditions, *prior)))
         self._promise(reports, self.conditions_)
+
+    def _false_weight(self, corpus: Corpus, flip: float) -> float:
+        """The weight of the topic for false bits: f/2, or f/2·(1 + Kα/n̄) if topics are known from public data.
+
+        The weights n[d, k] + α add up to Kα more than a document's n̄ true words, which makes false bits look true. With
+        the factor the expected share is right. Where topics must form out of the noise it does harm: they have few
+        tokens at first, and would have fewer (``docs/design.md``).
+        """
+        if not getattr(self, "has_prior_", False):
+            return flip
+        true = max(corpus.n_tokens / corpus.n_documents - flip * corpus.n_words, 1.0)
+        return flip * (1 + float(broadcast_alpha(self.alpha, self.n_topics).sum()) / true)
 
     def _seen_seeded(self, reports: Reports) -> bool:
         self.seeded_ = reports.seeded or getattr(self, "seeded_", False)

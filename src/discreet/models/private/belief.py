@@ -28,6 +28,9 @@ COMMON, OWN = 1.0, 0.2
 DRIFT = 0.03
 """The same, from round to round: the best κ depends on the topics that documents are read with, and so on κ."""
 
+LEAST = 1e-100
+"""Less information than this is none: its square would be 0."""
+
 LARGEST_STEP = 0.3
 """The largest change of κ in one round: the curvature is that of the present κ."""
 
@@ -60,7 +63,7 @@ class Belief:
         covariance = self.variance + DRIFT**2 * (1 + np.eye(len(self.kappa)))
         step = np.zeros_like(self.kappa)
         # Kalman's update, one band after another: no linear algebra whose last digits depend on the machine
-        for b in np.flatnonzero(information > 0):
+        for b in np.flatnonzero(information > LEAST):  # a band whose topics are flat says nothing
             told = gradient[b] / information[b]  # what this round says of κ*[b] − κ[b]
             gain = covariance[:, b] / (covariance[b, b] + variance[b] / information[b] ** 2)
             step = step + gain * (told - step[b])

@@ -14,21 +14,17 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import StrOptions
 
 from discreet._errors import InputError, warn_caller
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.vocabulary import Vocabulary
-from discreet.models.base import TopicModel, numbers
-from discreet.models.knowledge import ENGLISH, PublicKnowledge, check_public, public_knowledge
+from discreet.models.base import numbers
+from discreet.models.knowledge import PublicKnowledge, check_public, public_knowledge
 from discreet.models.private.neighbours import nearest, vectors_of_text, vectors_of_topics
 from discreet.models.private.stems import same_stem
-from discreet.release.release import Release
 
-PublicOrVectors: TypeAlias = Annotated[
-    Any, Corpus, Release, TopicModel, PublicKnowledge, Mapping, StrOptions({ENGLISH}), None
-]
+PublicOrVectors: TypeAlias = Annotated[Any, object]
 """The type of ``public``: public text, a model of it, or a mapping of words to vectors."""
 
 VECTORS = "the word vectors given as public= are public"
