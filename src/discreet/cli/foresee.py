@@ -80,7 +80,7 @@ def topics_asked(text: str | None, method: str, given: Mapping[str, Any]) -> int
                 "--topics auto is decided before anything is charged, and needs the number of documents (or users). "
                 "Give --units, if that number is public, or say how many topics you want."
             )
-        if given["units"] * float(given["delta"] or 1e-6) >= 1:
+        if given["units"] * float(given.get("delta") or 1e-6) >= 1:
             raise InputError("--delta must be far below one over --units. Choose a smaller one.")
         return AUTO
     try:
