@@ -25,7 +25,6 @@ PUBLIC = {
     "InherentPrivacyMonitor",
     "InputError",
     "LBLA",
-    "AdaptedLDA",
     "LDA",
     "LaplaceCrossLBLA",
     "LaplaceLDA",
