@@ -9,6 +9,7 @@ latency counts that too. Nonces are random and never repeat.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import time
@@ -63,6 +64,8 @@ class Result:
     size: int
     latencies: list[float] = field(default_factory=list)
     """Of answered requests, in seconds from when each was due."""
+    due: list[float] = field(default_factory=list)
+    """When each of them was due, in seconds from the start."""
     statuses: Counter[int] = field(default_factory=Counter)
     accepted: int = 0
     """Reports that were acknowledged."""
@@ -75,6 +78,11 @@ class Result:
 
     def quantile(self, q: float) -> float:
         return float(np.quantile(self.latencies, q)) if self.latencies else float("inf")
+
+    def late_seconds(self, bound: float) -> int:
+        """In how many seconds of the run the 99th percentile was above the bound: one stall, or all the time?"""
+        due, latencies = np.asarray(self.due).astype(int), np.asarray(self.latencies)
+        return sum(float(np.quantile(latencies[due == second], 0.99)) > bound for second in np.unique(due))
 
 
 class Connection(asyncio.Protocol):
@@ -112,7 +120,7 @@ class Load:
 
     def __init__(self, bodies: Bodies, *, rate: float, seconds: float, connections: int) -> None:
         self.bodies, self.result = bodies, Result(rate, seconds, max(bodies.size, 1))
-        self.n_connections = connections
+        self.n_connections, self.started = connections, 0.0
         self.free: deque[Connection] = deque()
         self.waiting: deque[float] = deque()
         self.under_way: set[Connection] = set()
@@ -120,6 +128,7 @@ class Load:
     def answered(self, connection: Connection, status: int, body: bytes) -> None:
         self.result.statuses[status] += 1
         self.result.latencies.append(time.perf_counter() - connection.due)
+        self.result.due.append(connection.due - self.started)
         if status == 200:
             self.result.accepted += 1 if not self.bodies.size else json.loads(body)["accepted"]
         self.under_way.discard(connection)
@@ -145,6 +154,7 @@ class Load:
             _, connection = await loop.create_connection(lambda: Connection(self), host, port)
             self.free.append(connection)
         every, started = self.result.size / self.result.rate, time.perf_counter()
+        self.started = started
         n, total = 0, int(self.result.seconds / every)
         while n < total:
             now = time.perf_counter()
@@ -171,6 +181,8 @@ def fire(bodies: Bodies, address: str, *, rate: float, seconds: float, connectio
     """``rate`` is in reports per second."""
     host, port = address.removeprefix("http://").rsplit(":", 1)
     load = Load(bodies, rate=rate, seconds=seconds, connections=connections)
+    gc.collect()
+    gc.freeze()  # a stall of the generator would count as one of the server
     try:
         import uvloop
     except ImportError:

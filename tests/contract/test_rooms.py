@@ -32,7 +32,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *(*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "planning"),
         *("engines", "evaluation", "release", "training"),
     ),
-    "attacks": (*LEDGE, "models", "mechanisms", "privacy", "evaluation", "corpus"),
+    "attacks": (*LEDGE, "_svg", "models", "mechanisms", "privacy", "evaluation", "corpus"),
     "collector": (*LEDGE, "release", "models", "corpus", "mechanisms.local", "privacy"),
     "report": (*LEDGE, "release", "evaluation", "attacks"),
 }
@@ -41,7 +41,19 @@ ROOMS["cli"] = ("", *ROOMS)
 ROOMS["__main__"] = ("cli",)
 ROOMS["__init__"] = tuple(ROOMS)
 
-RIVALS = {"gensim", "tomotopy", "opendp", "hypothesis", "pytest"}
+COLLECTOR: dict[str, tuple[str, ...]] = {
+    "campaign": (),
+    "statement": ("campaign",),
+    "client": ("campaign",),  # what runs on a device needs nothing of the server
+    "store": ("campaign",),
+    "service": ("campaign", "statement", "store"),
+    "training": ("campaign", "store"),  # taking reports and training meet in the store and nowhere else
+    "serve": ("store", "service", "training"),
+}
+"""The rooms inside the collector."""
+COLLECTOR["__init__"] = tuple(COLLECTOR)
+
+RIVALS = {"gensim", "tomotopy", "opendp", "jax_privacy", "hypothesis", "pytest"}
 """Oracles and rivals belong to the tests."""
 
 
@@ -106,6 +118,18 @@ def test_each_file_stays_in_its_room() -> None:
         found[str(path.relative_to(ROOT))] = trespasses(path.read_text("utf-8"), room, package)
     assert len(found) > 100
     assert {path: faults for path, faults in found.items() if faults} == {}
+
+
+def test_each_file_of_the_collector_stays_in_its_room() -> None:
+    found, home = [], ROOT / "collector"
+    for path in sorted(home.rglob("*.py")):
+        room, module = path.relative_to(home).parts[0].removesuffix(".py"), module_of(path)
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        for line, name in imports(path.read_text("utf-8"), package):
+            parts = name.split(".")
+            if parts[:2] == ["discreet", "collector"] and (parts[2:] or [""])[0] not in (room, *COLLECTOR[room]):
+                found.append(f"{path.relative_to(home)}, line {line}: {room} may not import {name}")
+    assert found == []
 
 
 def test_one_idea_per_file() -> None:

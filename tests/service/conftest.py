@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the collector needs discreet[collector]")
 
-from discreet.collector.engine import sqlite_url
-from discreet.collector.store import Store
+from discreet.collector.store.engine import sqlite_url
+from discreet.collector.store.store import Store
 from tests.support import postgres
 from tests.support.collecting import Clock, Service
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.collector.engine import sqlite_url
-from discreet.collector.service import create_app
-from discreet.collector.store import Store
+from discreet.collector.service.app import create_app
+from discreet.collector.store.engine import sqlite_url
+from discreet.collector.store.store import Store
 from tests.support import browser
 from tests.support.collecting import Clock, Service, campaign
 from tests.support.listening import listening
@@ -287,6 +287,9 @@ def test_the_cap_chooses_each_word_as_often(page: Page) -> None:
 
 def test_pages_load_nothing_from_elsewhere(page: Page) -> None:
     page.open("/campaigns/weather/live")
+    response = page.service.campaign.response
+    whole, word = (math.ceil(10**n * e) / 10**n for n, e in ((1, response.epsilon_report), (2, response.epsilon_word)))
+    assert page.text_of("numbers").startswith(f"ε for a whole report{whole:.1f}ε for one word of it{word:.2f}reports")
     assert all(one["url"].startswith((page.address, "data:")) for one in page.requests())
     answer = page.service.http.get("/campaigns/weather/try")
     policy = answer.headers["content-security-policy"]

@@ -17,8 +17,8 @@ import pytest
 
 from discreet import InputError
 from discreet.collector import Campaign, Client
-from discreet.collector.http import Answered, Connection, NotReached, checked_server
-from discreet.collector.memory import Answer, Memory, key_of
+from discreet.collector.client.http import Answered, Connection, NotReached, checked_server
+from discreet.collector.client.memory import Answer, Memory, key_of
 from discreet.collector.statement import public
 from tests.support.collecting import Service, campaign
 from tests.support.listening import listening
@@ -29,7 +29,7 @@ TEXT = "Rain and wind, then a storm; WINTER. Rain again."
 @pytest.fixture
 def served(sqlite_service: Service) -> Iterator[tuple[Service, str]]:
     """The database of the service behind a real socket. (Its in-process form has been started too; it is not used.)"""
-    from discreet.collector.service import create_app
+    from discreet.collector.service.app import create_app
 
     with listening(create_app(sqlite_service.store)) as address:
         yield sqlite_service, address

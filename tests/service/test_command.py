@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.collector.serve import Folder
+from discreet.collector.store.folder import Folder
 from tests.contract.conftest import run  # noqa: F401 (a fixture)
 from tests.support.collector_process import Process, collector
 from tests.support.command import Run
@@ -39,7 +39,7 @@ def test_from_the_first_start_to_topics(run: Run, tmp_path: Path) -> None:  # no
         made = run(*create, *options.split(), *more.split(), "--remark", "For a test.")
         assert made.code == 0, made.err
         assert "made the campaign mood with 8 words" in made.out
-        assert "ε = 12" in made.out
+        assert made.out.startswith("ε = 12 for a whole report, ε = 3.72 for one word of it (2 per bit)\n")
         again = run(*create, "--flip", "0.2")
         assert again.code == 2
         assert "there is a campaign 'mood' already" in again.err
@@ -60,7 +60,8 @@ def test_from_the_first_start_to_topics(run: Run, tmp_path: Path) -> None:  # no
         ]
         sent = run(*send)
         assert sent.code == 0, sent.err
-        first = re.match(r"the collector has stored 120 reports, (\d+) of them answers given before", sent.out)
+        assert sent.out.startswith("ε = 12 for a whole report, ε = 3.72 for one word of it (2 per bit)\n")
+        first = re.search(r"^the collector has stored 120 reports, (\d+) of them answers given before", sent.out, re.M)
         assert first is not None
         assert "whole report: ε = 12" in sent.out
         again_sent = json.loads(run(*send, "--json", "--max-epsilon", "12.1").out)
@@ -171,3 +172,18 @@ def test_the_training_process_ends_with_a_killed_server(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "c")
     with folder.alone("serve"), folder.alone("train"):
         pass
+
+
+def test_the_container_runs_a_command_that_exists(run: Run) -> None:  # noqa: F811
+    """No container runtime is needed: the words of the Dockerfile are those of the command."""
+    root = Path(__file__).parents[2]
+    lines = (root / "Dockerfile").read_text().splitlines()
+    entry, command = (json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith(("ENTRYPOINT", "CMD")))
+    assert entry == ["discreet", "collect"]
+    assert command[:2] == ["serve", "/data"]
+    told = run("collect", "serve", "--help").out
+    assert [word for word in command if word.startswith("--")] == ["--host", "--port"]
+    assert all(word in told for word in ("--host", "--port"))
+    compose = (root / "compose.yaml").read_text()
+    assert "DISCREET_DATABASE: postgresql://" in compose
+    assert "collector:/data" in compose

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from discreet.collector.campaign import Campaign
-from discreet.collector.engine import sqlite_url
-from discreet.collector.store import Store
-from discreet.collector.tokens import new_token
+from discreet.collector.store.engine import sqlite_url
+from discreet.collector.store.store import Store
+from discreet.collector.store.tokens import new_token
 from tests.support.collecting import campaign, report, text64
 from tests.support.collector_process import Process, collector
 

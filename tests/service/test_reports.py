@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.collector import wire, writer
-from discreet.collector.bulk import Stored
-from discreet.collector.engine import sqlite_url
-from discreet.collector.store import Batch, Store
+from discreet.collector.service import wire, writer
+from discreet.collector.store.bulk import Batch, Stored
+from discreet.collector.store.engine import sqlite_url
+from discreet.collector.store.store import Store
 from tests.support.collecting import Clock, Service, campaign, report, text64
 
 
@@ -68,8 +68,25 @@ def test_the_same_nonce_in_another_campaign_is_another_report(store: Store) -> N
     first, second = (store.add_campaign(campaign(name)) for name in ("one", "two"))
     nonce = os.urandom(16)
     for one in (first, second):
-        assert store.insert([Batch(one.id, [nonce], [b"\1\0"])]) == [Stored(1)]
+        assert store.insert([Batch(one.id, [nonce], [b"\1\0"])]) == Stored(1, [frozenset()])
     assert [store.n_reports(one.id) for one in (first, second)] == [1, 1]
+
+
+def test_requests_of_one_transaction_do_not_mix(store: Store) -> None:
+    """They share statements, and each hears of its own conflicts only."""
+    one, two = (store.add_campaign(campaign(name)) for name in ("one", "two"))
+    first, second = os.urandom(16), os.urandom(16)
+    batches = [
+        Batch(one.id, [first], [b"\1\0"]),
+        Batch(two.id, [first], [b"\2\0"]),
+        Batch(one.id, [second, first], [b"\1\0", b"\2\0"]),  # another body for the first nonce
+        Batch(one.id, [first], [b"\1\0"]),  # the same again
+    ]
+    none: frozenset[int] = frozenset()
+    assert store.insert(batches) == Stored(3, [none, none, frozenset({1}), none])
+    assert store.insert(batches) == Stored(0, [none, none, frozenset({1}), none])
+    assert [store.n_reports(campaign.id) for campaign in (one, two)] == [2, 1]
+    assert sorted(store.bodies(one.id, 0, 10**6)) == [b"\1\0", b"\1\0"]
 
 
 def test_a_list_names_the_failed_ones_in_order_and_keeps_the_rest(service: Service) -> None:
@@ -181,7 +198,7 @@ def test_a_full_queue_asks_senders_to_come_back(
     with Service(store, clock, max_queue=10) as service:
         real, go, begun = store.insert, threading.Event(), threading.Event()
 
-        def held(batches: Sequence[Batch]) -> list[Stored]:
+        def held(batches: Sequence[Batch]) -> Stored:
             begun.set()
             assert go.wait(60)
             return real(batches)

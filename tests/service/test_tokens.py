@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.collector.tokens import FRESH_SECONDS, TokenCheck, id_of, new_token
+from discreet.collector.store.tokens import FRESH_SECONDS, TokenCheck, id_of, new_token
 from tests.support.collecting import Clock, Service, campaign
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,15 +15,16 @@ import pytest
 
 from discreet import Release
 from discreet._errors import InputError, ReleaseError
-from discreet.collector import trainer as training
-from discreet.collector import windows
-from discreet.collector.backup import backup
 from discreet.collector.campaign import Campaign
-from discreet.collector.engine import sqlite_url
-from discreet.collector.learner import Learner
-from discreet.collector.serve import ADMIN_TOKEN, DATABASE, Folder
-from discreet.collector.store import Batch, Store, StoredCampaign
-from discreet.collector.trainer import Trainer
+from discreet.collector.store import windows
+from discreet.collector.store.backup import backup
+from discreet.collector.store.bulk import Batch
+from discreet.collector.store.engine import sqlite_url
+from discreet.collector.store.folder import ADMIN_TOKEN, DATABASE, Folder
+from discreet.collector.store.store import Store, StoredCampaign
+from discreet.collector.training import trainer as training
+from discreet.collector.training.learner import Learner
+from discreet.collector.training.trainer import Trainer
 from discreet.evaluation import match_topics
 from tests.support.collecting import Clock, Service, campaign
 from tests.support.postgres import Server
@@ -62,6 +65,23 @@ def test_windows_close_by_size(store: Store) -> None:
     assert windows.counts(store, one.id) == (450, 0, 0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a priority belongs to the process")
+def test_only_the_thread_that_learns_steps_back() -> None:
+    """The other one holds SQLite's lock, for which the service waits."""
+    before = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    found = []
+
+    def look() -> None:
+        training._step_back()
+        found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [min(before + training.NICENESS, 19)]
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
+
+
 def test_windows_close_by_age(store: Store, clock: Clock) -> None:
     slow = store.add_campaign(two_topics(window_seconds=3_600, min_reports=50))
     send(store, slow, 60)
@@ -100,8 +120,8 @@ def test_topics_are_learnt_window_by_window(store: Store, tmp_path: Path) -> Non
         assert release.guarantee.epsilon == pytest.approx(np.log(9))
         assert release.guarantee.basis == "proven"
     assert trainer.step() == 0
-    assert distances == sorted(distances, reverse=True)
-    assert distances[-1] < 0.25  # seeds 0 to 5 gave 0.20 to 0.24; the distance of topics that are all alike is 1
+    assert distances[-1] < distances[0]  # in each of ten seeds
+    assert distances[-1] < 0.15  # seeds 0 to 9 gave 0.08 to 0.12; the distance of topics that are all alike is 1
     assert windows.counts(store, one.id) == (1_000, 1_000, 5)
     kept = sorted(path.name for path in (tmp_path / "models" / "weather").iterdir())
     assert kept == [f"window-{n:06d}{end}" for n in (3, 4, 5) for end in ("", ".state.npz")]
@@ -212,7 +232,7 @@ def test_a_damaged_state_is_not_gone_on_from(store: Store, tmp_path: Path) -> No
 def test_the_topics_page_follows_the_training(
     tmp_path: Path, open_store: Callable[[str], Store], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.collector.pages.SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr("discreet.collector.service.pages.SHOWN_SECONDS", 0.0)
     store, models = open_store(sqlite_url(tmp_path / "t.db")), tmp_path / "models"
     with Service(store, clock, two_topics(), models=models) as service:
         stored = StoredCampaign(service.id, service.campaign, ended=False)

@@ -10,9 +10,9 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from discreet.collector.campaign import Campaign
-from discreet.collector.service import create_app
-from discreet.collector.store import Store
-from discreet.collector.tokens import Token, new_token
+from discreet.collector.service.app import create_app
+from discreet.collector.store.store import Store
+from discreet.collector.store.tokens import Token, new_token
 from discreet.corpus.vocabulary import Vocabulary
 
 WORDS = ("cloud", "concert", "music", "piano", "rain", "storm", "thunder", "violin", "wind", "winter")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from discreet.collector.patience import PatientProtocol
+from discreet.collector.service.patience import PatientProtocol
 
 
 @contextmanager

@@ -148,7 +148,9 @@ def test_both_guarantees_are_there_and_both_forms_are_proven(published):
     assert (report.unit, report.basis) == (Unit.REPORT, Basis.PROVEN)
     assert report.epsilon == pytest.approx(8 * 1.5)
     assert word.epsilon == model.response_.epsilon_word > 2.6
-    assert "for a whole report replaced by another it is ε = 12" in str(word)
+    assert "For a whole report replaced by another it is ε = 12" in str(word)
+    assert word.summary().index("for a whole report replaced by another it is ε = 12") < word.summary().index("proven")
+    assert not any("whole report" in condition for condition in word.conditions)
     assert "the word list is public" in word.summary()
     assert word == model.release().guarantee
 

@@ -13,7 +13,7 @@ from discreet.cli import show
 from discreet.cli.source import JsonOption, TextOption
 
 if TYPE_CHECKING:
-    from discreet.collector.http import Connection
+    from discreet.collector.client.http import Connection
 
 app = typer.Typer(help="Collect randomised reports, and send them.", rich_markup_mode=None)
 
@@ -60,7 +60,7 @@ def _token(file: Path) -> str:
 
 
 def _admin(server: str, file: Path) -> Connection:
-    from discreet.collector.http import Connection
+    from discreet.collector.client.http import Connection
 
     return Connection(server, _token(file))
 
@@ -102,7 +102,7 @@ def train(
 ) -> None:
     """Close windows of reports, train on them and delete old reports, until stopped. `serve` runs this by itself."""
     parts = _server_parts()
-    from discreet.collector.trainer import train as run
+    from discreet.collector.training.trainer import train as run
 
     n = run(parts.Folder(folder, database), once=once)
     if once:
@@ -157,6 +157,7 @@ def create(
 ) -> None:
     """Make a campaign. It never changes afterwards."""
     from discreet.collector.campaign import Campaign
+    from discreet.collector.statement import headline
     from discreet.corpus.vocabulary import public_vocabulary
     from discreet.mechanisms.local import RandomisedResponse
 
@@ -188,6 +189,7 @@ def create(
     if as_json:
         show.as_json({key: value for key, value in made.items() if key != "vocabulary"})
         return
+    typer.echo(headline(campaign))
     typer.echo(f"made the campaign {name} with {len(listed):,} words")
     for sentence in made["statement"]:
         typer.echo(f"* {sentence}")
@@ -256,7 +258,8 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Randomise each document of FILE on this machine and send only the random bits. A document is randomised once."""
-    from discreet.collector.client import Client
+    from discreet.collector.client.client import Client
+    from discreet.collector.statement import headline
     from discreet.corpus import read
 
     with Client(server, campaign, _token(token_file), memory=memory, max_epsilon=max_epsilon) as client:
@@ -269,10 +272,11 @@ def report(
     if as_json:
         show.as_json({**sent._asdict(), "word": word.to_json(), "report": whole.to_json()})
         return
+    typer.echo(headline(about))
     again = f", {sent.repeated:,} of them answers given before" if sent.repeated else ""
     typer.echo(f"the collector has stored {sent.accepted:,} reports{again}")
-    typer.echo(f"one word: {word.summary()}")
     typer.echo(f"whole report: {whole.summary()}")
+    typer.echo(f"one word: {word.summary()}")
 
 
 @app.command(
@@ -284,7 +288,7 @@ def backup(
 ) -> None:
     """Copy the SQLite database and the newest releases while the collector runs. (PostgreSQL: use pg_dump.)"""
     _server_parts()
-    from discreet.collector.backup import backup as run
+    from discreet.collector.store.backup import backup as run
 
     run(folder, output)
     typer.echo(f"wrote {output}; to restore, stop the collector and put its content in place of {folder}")

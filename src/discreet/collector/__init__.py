@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.collector.campaign import Campaign as Campaign
-    from discreet.collector.client import Client as Client
-    from discreet.collector.service import create_app as create_app
-    from discreet.collector.store import Store as Store
+    from discreet.collector.client.client import Client as Client
+    from discreet.collector.service.app import create_app as create_app
+    from discreet.collector.store.store import Store as Store
 
 _HOMES = {
     "Campaign": "discreet.collector.campaign",
-    "Client": "discreet.collector.client",
-    "Store": "discreet.collector.store",
-    "create_app": "discreet.collector.service",
+    "Client": "discreet.collector.client.client",
+    "Store": "discreet.collector.store.store",
+    "create_app": "discreet.collector.service.app",
 }
 
 __all__ = sorted(_HOMES)

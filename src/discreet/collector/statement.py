@@ -24,6 +24,15 @@ def noise(campaign: Campaign) -> dict[str, Any]:
     }
 
 
+def headline(campaign: Campaign) -> str:
+    """Both numbers in one line, the larger first: nobody should see the small one alone."""
+    response = campaign.response
+    whole, word = rounded_up(response.epsilon_report, 3), rounded_up(response.epsilon_word, 3)
+    return (
+        f"ε = {whole} for a whole report, ε = {word} for one word of it ({rounded_up(response.epsilon_bit, 3)} per bit)"
+    )
+
+
 def statement(campaign: Campaign) -> list[str]:
     """What is promised to a person whose device reports, sentence by sentence, the limits as plainly as the promise."""
     response = campaign.response

@@ -101,6 +101,9 @@ _OBSERVERS = {
 }
 RESUMED = "interrupted and resumed: "
 """The beginning of a reason that reports what happened in the run, and is not a condition."""
+WHOLE = "for a whole report "
+"""The beginning of a reason that says what a promise for one bit comes to for the report. It is no condition, and it is
+never left out: the larger number is what most people mean by privacy."""
 _VACUOUS = 1e-2
 """Above this δ, the guarantee of a group promises nothing."""
 _UNLIMITED = 20.0  # beyond this ε the factor e^ε exceeds 10^8, and printing it would only look like precision
@@ -195,15 +198,16 @@ class Guarantee:
             conditions, more = self.conditions, len(self.conditions) - 1
             others = f", and {more} more condition{'s' if more > 1 else ''}" if more > 0 else ""
             caveat = f", if {conditions[0]}{others}" if conditions else ""
+        whole = "".join(f"; {reason};" for reason in self.reasons if reason.startswith(WHOLE)) or ","
         return (
-            f"ε = {rounded_up(self.epsilon)}, δ = {self.delta:g} for {self._whom()} ({self.relation}), "
+            f"ε = {rounded_up(self.epsilon)}, δ = {self.delta:g} for {self._whom()} ({self.relation}){whole} "
             f"seen by the {self.observer} observer: {self.basis}{caveat}"
         )
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """What a proven guarantee assumes."""
-        return tuple(reason for reason in self.reasons if not reason.startswith(RESUMED))
+        return tuple(reason for reason in self.reasons if not reason.startswith((RESUMED, WHOLE)))
 
     def _whom(self) -> str:
         return f"one {self.unit}" if self.group == 1 else f"{self.group} {self.unit}s together"
@@ -252,6 +256,7 @@ class Guarantee:
             factor = f"at most {math.exp(self.epsilon):.3g} times as likely"
         plus = f", plus {self.delta:g} (δ)" if self.delta else ""
         larger = f" A whole {_LARGER[self.unit]} has less protection." if self.unit in _LARGER else ""
+        larger = "".join(f" {r[0].upper()}{r[1:]}." for r in self.reasons if r.startswith(WHOLE)) or larger
         if self.group == 1:
             change = _CHANGES[self.unit, self.relation]
         else:

@@ -3,15 +3,18 @@ noise."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.vocabulary import Vocabulary
 from discreet.models.base import broadcast_alpha
 from discreet.models.estimator import estimator
 from discreet.models.local.model import Background, Randomising
@@ -19,6 +22,7 @@ from discreet.models.local.online import OnlineLDA
 from discreet.models.local.reconstruct import reconstructed
 from discreet.models.local.reports import Reports, frequencies, words_once
 from discreet.models.local.sizes import denoised, next_mean, prior_weight
+from discreet.models.local.state import State, pack, unpack
 
 Share = Annotated[float, Interval(Real, 0, 1, closed="both")]
 
@@ -30,8 +34,8 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
     """OLP-LDA (Zhao et al. 2021, Algorithm 2) and its improvement: topics from batches of randomised reports.
 
     ``partial_fit`` takes the reports of one time window (:class:`~discreet.models.local.reports.Reports`), or
-    documents: then it plays their clients and randomises each once. It keeps a few tables and no report. Guarantees
-    are those of :class:`~discreet.LocalLDA`, for each report on its own.
+    documents: then it plays their clients and randomises each once. It keeps a few tables and no report
+    (:meth:`state`). Guarantees are those of :class:`~discreet.LocalLDA`, for each report on its own.
 
     By default each batch is trained as in ``LocalLDA``: on the reports as they are, with a fixed topic for false bits,
     under the prior of :class:`~discreet.OnlineLDA`. ``as_published=True`` is Algorithm 2: the number of documents with
@@ -106,6 +110,23 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
         self._check_parameters()
         self._check_together()
         self._take_reports(*self._reports(X, reset=not hasattr(self, "n_batches_"), key=self._next_key()))
+        return self
+
+    def state(self) -> State:
+        """What the next batch needs, as named arrays without objects: :meth:`restore` goes on from them, in another
+        process or later. ``np.savez`` stores them."""
+        return pack(self)
+
+    def restore(self, state: Mapping[str, NDArray[Any]], vocabulary: Vocabulary | Sequence[str]) -> Self:
+        """Forget what was learnt and go on from what :meth:`state` returned; ``vocabulary`` is that of the reports.
+        Topics and guarantees are there again after the next batch."""
+        self._check_parameters()
+        self._check_together()
+        words = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(vocabulary, "public")
+        found = unpack(state, len(words), self.n_topics)
+        self._read(Corpus(np.zeros(0, np.int32), np.zeros(1, np.int64), words), reset=True)
+        for name, value in found.items():
+            setattr(self, name, value)
         return self
 
     def _check_together(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from discreet.mechanisms.local import RandomisedResponse
-from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit, rounded_up
+from discreet.privacy.guarantee import SEEDED, WHOLE, Basis, Guarantee, Observer, Relation, Unit, rounded_up
 from discreet.training import self_test
 from discreet.training.inputs import PUBLIC_WORDS
 
@@ -47,7 +47,7 @@ def promises(
     whole = Guarantee(response.epsilon_report, unit=Unit.REPORT, basis=Basis.PROVEN, **about)
     word = replace(whole, epsilon=response.epsilon_word, unit=Unit.BIT)
     remark = (
-        f"for a whole report replaced by another it is ε = {rounded_up(whole.epsilon)} ({response.n_bits:,} bits of "
+        f"{WHOLE}replaced by another it is ε = {rounded_up(whole.epsilon)} ({response.n_bits:,} bits of "
         f"ε = {rounded_up(response.epsilon_bit)} each)"
     )
     return Promises(replace(word, reasons=(*word.reasons, remark)), whole)

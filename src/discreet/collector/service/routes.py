@@ -10,12 +10,13 @@ from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet._errors import DiscreetError
-from discreet.collector import wire
-from discreet.collector.answers import RETRY_SECONDS, answer, as_refused, refusal
-from discreet.collector.parts import Incoming, Parts
+from discreet.collector.service import wire
+from discreet.collector.service.answers import RETRY_SECONDS, answer, as_refused, refusal
+from discreet.collector.service.parts import Incoming, Parts
+from discreet.collector.service.wire import Failed, Refused
 from discreet.collector.statement import public
-from discreet.collector.store import Batch, Unavailable
-from discreet.collector.wire import Failed, Refused
+from discreet.collector.store.bulk import Batch
+from discreet.collector.store.store import Unavailable
 
 _REPORTS = re.compile(r"/campaigns/([^/]+)/reports")
 _CONFLICT = "this nonce is stored with other bits"
@@ -64,12 +65,12 @@ async def take_reports(parts: Parts, name: str, request: Incoming) -> Response:
     wait = parts.limit.take(token.id, n, stored.campaign.reports_per_minute)
     if wait:
         raise Refused(429, "rate", "too many reports with this token", retry_after=wait)
-    outcome = await parts.writer.store(Batch(stored.id, parsed.nonces, parsed.bits))
+    conflicts = await parts.writer.store(Batch(stored.id, parsed.nonces, parsed.bits))
     if not parsed.is_list:
-        if outcome.conflicts:
+        if conflicts:
             raise Refused(409, "nonce", _CONFLICT)
         return _ONE
-    clashes = [Failed(parsed.positions[i], "nonce", _CONFLICT) for i in outcome.conflicts]
+    clashes = [Failed(parsed.positions[i], "nonce", _CONFLICT) for i in conflicts]
     return _listed(parts, n - len(clashes), sorted(parsed.failed + clashes))
 
 

@@ -34,8 +34,8 @@ function topic(k, { share, words }) {
 }
 
 function figures(rows) {
-  $("numbers").replaceChildren(...rows.map(([about, value]) => {
-    const box = element("div");
+  $("numbers").replaceChildren(...rows.map(([about, value, promise]) => {
+    const box = element("div", undefined, promise ? "promise" : "");
     box.append(element("dt", about), element("dd", value));
     return box;
   }));
@@ -47,12 +47,12 @@ async function refresh() {
   if (!answer.ok) throw new Error(found.error.reason);
   const { noise, reports } = found;
   figures([
+    ["ε for a whole report", up(noise.epsilon_report, 1), true],
+    ["ε for one word of it", up(noise.epsilon_word, 2), true],
     ["reports received", number(reports.received)],
     ["reports in the topics", number(reports.trained)],
     ["windows trained", number(found.window)],
     ["probability of a flip", noise.flip_probability.toPrecision(3)],
-    ["ε for one word", up(noise.epsilon_word, 2)],
-    ["ε for a whole text", up(noise.epsilon_report, 1)],
     ["false bits in a report", number(Math.round(noise.false_bits_per_report))],
     ["± in a word's count per window", number(Math.round(noise.standard_error_of_a_word_count))],
   ]);

@@ -23,8 +23,8 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet.collector.campaign import FIELDS, NAME, Campaign
-from discreet.collector.http import Answered, Connection
-from discreet.collector.memory import Answer, Memory, key_of
+from discreet.collector.client.http import Answered, Connection
+from discreet.collector.client.memory import Answer, Memory, key_of
 from discreet.privacy.guarantee import Guarantee, rounded_up
 
 NONCE_BYTES = 16

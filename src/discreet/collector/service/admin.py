@@ -7,13 +7,13 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from discreet.collector.answers import answer
 from discreet.collector.campaign import DAY, Campaign
-from discreet.collector.parts import Incoming, Parts
-from discreet.collector.routes import described
+from discreet.collector.service.answers import answer
+from discreet.collector.service.parts import Incoming, Parts
+from discreet.collector.service.routes import described
+from discreet.collector.service.wire import Refused
 from discreet.collector.statement import public
-from discreet.collector.tokens import new_token
-from discreet.collector.wire import Refused
+from discreet.collector.store.tokens import new_token
 
 MAX_DAYS = 3_660
 MAX_LABEL = 100

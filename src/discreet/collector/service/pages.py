@@ -11,12 +11,12 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from discreet.collector import windows
-from discreet.collector.answers import answer
-from discreet.collector.parts import Parts
+from discreet.collector.service.answers import answer
+from discreet.collector.service.parts import Parts
+from discreet.collector.service.wire import Refused
 from discreet.collector.statement import noise, statement
-from discreet.collector.store import StoredCampaign
-from discreet.collector.wire import Refused
+from discreet.collector.store import windows
+from discreet.collector.store.store import StoredCampaign
 from discreet.release.release import Release
 
 KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
@@ -31,7 +31,7 @@ SHOWN_SECONDS = 2.0
 
 @cache
 def _file(name: str) -> bytes:
-    return files("discreet.collector").joinpath("web", name).read_bytes()
+    return files("discreet.collector.service").joinpath("web", name).read_bytes()
 
 
 STATIC = ("client.js", "live.js", "style.css", "try.js")

@@ -15,13 +15,13 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware.cors import CORSMiddleware
 
-from discreet.collector.admin import admin_routes
-from discreet.collector.answers import Measured, refuse_with_reasons
-from discreet.collector.pages import page_routes
-from discreet.collector.parts import BODY_SECONDS, Parts
-from discreet.collector.routes import ShortCut, sender_routes
-from discreet.collector.store import Store
-from discreet.collector.writer import MAX_QUEUE
+from discreet.collector.service.admin import admin_routes
+from discreet.collector.service.answers import Measured, refuse_with_reasons
+from discreet.collector.service.pages import page_routes
+from discreet.collector.service.parts import BODY_SECONDS, Parts
+from discreet.collector.service.routes import ShortCut, sender_routes
+from discreet.collector.service.writer import MAX_QUEUE
+from discreet.collector.store.store import Store
 
 
 def create_app(

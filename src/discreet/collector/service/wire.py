@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from discreet._errors import DiscreetError
-from discreet.collector.bulk import NONCE_BYTES
 from discreet.collector.campaign import Campaign
+from discreet.collector.store.bulk import NONCE_BYTES
 
 MAX_LIST = 10_000
 MAX_BODY = 4 << 20

@@ -4,6 +4,8 @@ import { Client, bitOf, capped, epsilonsOf, randomised } from "/static/client.js
 const $ = (id) => document.getElementById(id);
 const name = decodeURIComponent(location.pathname.split("/")[2]);
 const tokenInAddress = new URLSearchParams(location.hash.slice(1)).get("token");
+// A printed epsilon is a promise: rounded up, never down.
+const up = (value, digits) => (Math.ceil(value * 10 ** digits) / 10 ** digits).toFixed(digits);
 let client, answer;
 
 function show(list, words, kind) {
@@ -112,7 +114,7 @@ try {
   const { campaign } = client;
   const epsilon = epsilonsOf(campaign);
   document.title = `Try a private report: ${name}`;
-  $("about").textContent = `Campaign “${name}”: ${campaign.vocabulary.length.toLocaleString("en")} public words, such as ${campaign.vocabulary.slice(0, 4).join(", ")}. Each bit flips with probability ${(campaign.threshold / 2 ** 32).toPrecision(3)} (epsilon ${(Math.ceil(100 * epsilon.bit) / 100).toFixed(2)} per bit).`;
+  $("about").textContent = `Campaign “${name}”: ${campaign.vocabulary.length.toLocaleString("en")} public words, such as ${campaign.vocabulary.slice(0, 4).join(", ")}. Each bit flips with probability ${(campaign.threshold / 2 ** 32).toPrecision(3)} (ε = ${up(epsilon.bit, 2)} per bit, ε = ${up(epsilon.report, 1)} for a whole report).`;
   $("device").textContent = `${client.nAnswers()} of ${campaign.reports_per_client} texts of this device used`;
   $("statement").replaceChildren(...campaign.statement.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   if (campaign.remark) {

@@ -10,16 +10,20 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from discreet._errors import InputError
-from discreet.collector import windows
-from discreet.collector.learner import Learner, state_file
-from discreet.collector.serve import PARENT, Folder
-from discreet.collector.store import Store, StoredCampaign, Unavailable
+from discreet.collector.store import windows
+from discreet.collector.store.folder import Folder
+from discreet.collector.store.store import Store, StoredCampaign, Unavailable
+from discreet.collector.training.child import PARENT
+from discreet.collector.training.learner import Learner, state_file
 
 PAUSE_SECONDS = 1.0
 """Between two looks into the database."""
@@ -30,10 +34,19 @@ NICENESS = 10
 
 
 class Trainer:
-    """Trains the campaigns of one store, one window at a time. A seed (``random_state``) is for tests."""
+    """Trains the campaigns of one store, one window at a time. A seed (``random_state``) is for tests. ``calmly``
+    calls a function that computes for long."""
 
-    def __init__(self, store: Store, models: Path, *, n_threads: int = 1, random_state: int | None = None) -> None:
-        self._store, self._models = store, models
+    def __init__(
+        self,
+        store: Store,
+        models: Path,
+        *,
+        n_threads: int = 1,
+        random_state: int | None = None,
+        calmly: Callable[..., Any] = lambda work, *given: work(*given),
+    ) -> None:
+        self._store, self._models, self._calmly = store, models, calmly
         self._options: dict[str, Any] = {"n_threads": n_threads, "random_state": random_state}
         self._learners: dict[int, tuple[int, Learner]] = {}
 
@@ -63,7 +76,7 @@ class Trainer:
                 f"{len(bodies):,} now. Restore the database from a backup."
             )
         self._learners.pop(campaign.id, None)  # if this fails half-way, begin again from what is on disk
-        release = learner.learn(bodies)
+        release = self._calmly(learner.learn, bodies)
         shutil.rmtree(folder, ignore_errors=True)  # of a process that ended before it could mark the window
         release.save(folder)
         learner.save(folder)
@@ -96,13 +109,11 @@ def train(folder: Folder, *, once: bool = False) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
     folder.make()
-    with suppress(AttributeError, OSError):
-        os.nice(0 if once else NICENESS)
     total = 0
-    with folder.alone("train"):
+    with folder.alone("train"), ThreadPoolExecutor(1, initializer=None if once else _step_back) as slow:
         store = Store(folder.database)
         try:
-            trainer = Trainer(store, folder.models)
+            trainer = Trainer(store, folder.models, calmly=lambda work, *given: slow.submit(work, *given).result())
             while not stop.is_set():
                 try:
                     n = trainer.step(stop)
@@ -118,6 +129,17 @@ def train(folder: Folder, *, once: bool = False) -> int:
         finally:
             store.close()
     return total
+
+
+def _step_back() -> None:
+    """Lower the priority of this thread alone. The thread that writes to the database keeps its own: while it holds
+    SQLite's lock, the service waits for it."""
+    with suppress(AttributeError, OSError):
+        if sys.platform == "linux":
+            own = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + NICENESS)
+        else:
+            os.nice(NICENESS)  # elsewhere a priority belongs to the whole process
 
 
 def _orphaned() -> bool:

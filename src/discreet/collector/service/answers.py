@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet._errors import InputError
-from discreet.collector.metrics import Metrics
-from discreet.collector.store import Exists, Unavailable
-from discreet.collector.wire import Refused
-from discreet.collector.writer import QueueFull
+from discreet.collector.service.metrics import Metrics
+from discreet.collector.service.wire import Refused
+from discreet.collector.service.writer import QueueFull
+from discreet.collector.store.store import Exists, Unavailable
 
 RETRY_SECONDS = 2
 

@@ -11,14 +11,14 @@ from typing import Any
 from pydantic_core import from_json
 from starlette.types import Receive, Scope
 
-from discreet.collector import wire
-from discreet.collector.checkpoint import Checkpoints
-from discreet.collector.limits import RateLimit
-from discreet.collector.metrics import Metrics
-from discreet.collector.store import Store, StoredCampaign
-from discreet.collector.tokens import FRESH_SECONDS, Kind, Token, TokenCheck
-from discreet.collector.wire import Refused
-from discreet.collector.writer import MAX_QUEUE, Writer
+from discreet.collector.service import wire
+from discreet.collector.service.limits import RateLimit
+from discreet.collector.service.metrics import Metrics
+from discreet.collector.service.wire import Refused
+from discreet.collector.service.writer import MAX_QUEUE, Writer
+from discreet.collector.store.checkpoint import Checkpoints
+from discreet.collector.store.store import Store, StoredCampaign
+from discreet.collector.store.tokens import FRESH_SECONDS, Kind, Token, TokenCheck
 
 BODY_SECONDS = 10.0
 """How long a sender may take for its body."""
@@ -55,7 +55,7 @@ class Parts:
         self._writer: Writer | None = None
 
     def start(self) -> None:
-        self._checkpoints = Checkpoints(self.store.place.path)
+        self._checkpoints = Checkpoints(self.store.log)
         self._writer = Writer(self.store, self.metrics, max_queue=self.max_queue)
 
     async def stop(self) -> None:

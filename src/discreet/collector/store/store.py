@@ -16,11 +16,11 @@ from sqlalchemy import Connection, Row, delete, func, insert, inspect, select, u
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from discreet._errors import DiscreetError, InputError
-from discreet.collector import bulk, engine, schema
 from discreet.collector.campaign import Campaign
-from discreet.collector.checkpoint import LONG, copy_log, log_size
-from discreet.collector.place import Place
-from discreet.collector.tokens import Token
+from discreet.collector.store import bulk, engine, schema
+from discreet.collector.store.checkpoint import Log
+from discreet.collector.store.place import Place
+from discreet.collector.store.tokens import Token
 
 
 class Unavailable(DiscreetError, RuntimeError):
@@ -37,14 +37,6 @@ class StoredCampaign(NamedTuple):
     ended: bool
 
 
-class Batch(NamedTuple):
-    """Reports of one campaign, one after another."""
-
-    campaign_id: int
-    nonces: Sequence[bytes]
-    bits: Sequence[bytes]
-
-
 class Store:
     """A database of reports. ``clock`` gives the time in seconds; tests turn it."""
 
@@ -54,7 +46,7 @@ class Store:
         path = engine.sqlite_path(self.url)
         if path is not None and create and not path.exists():
             engine.create_file(path)
-        self.place = Place(path)
+        self.place, self.log = Place(path), Log(path)
         self.engine = engine.open_engine(self.url)
         self._writer: Connection | None = None
         with self._errors():
@@ -183,7 +175,7 @@ class Store:
 
     # --- reports -----------------------------------------------------------------------------------------------------
 
-    def insert(self, batches: Sequence[Batch]) -> list[bulk.Stored]:
+    def insert(self, batches: Sequence[bulk.Batch]) -> bulk.Stored:
         """Store all batches in one transaction. When this returns, they are on disk.
 
         One connection is kept open for it: only the writer thread calls this.
@@ -198,10 +190,10 @@ class Store:
                 minute = int(self.clock()) // 60
                 with connection.begin():
                     bulk.lock(connection)
-                    stored = [bulk.insert_reports(connection, *batch, minute) for batch in batches]
-                if self.place.path is not None and log_size(self.place.path) > LONG:
+                    stored = bulk.insert_batches(connection, batches, minute)
+                if self.log.path is not None:
                     driver: Any = connection.connection.driver_connection
-                    copy_log(driver)
+                    self.log.after_commit(driver)
                 self.place.check(written=True)  # not before this is a commit into a deleted file ruled out
                 return stored
         except BaseException:
@@ -235,15 +227,18 @@ class Store:
             return [bytes(bits) for bits in connection.execute(query).scalars()]
 
     def delete_reports(self, campaign_id: int, last_id: int, before_minute: int, limit: int = 10_000) -> int:
-        """Delete at most ``limit`` of the reports numbered up to ``last_id`` that arrived before the minute."""
+        """Of the first ``limit`` reports numbered up to ``last_id``, delete those that arrived before the minute."""
         columns = schema.reports.c
-        old = (
-            select(columns.id)
-            .where(columns.campaign_id == campaign_id, columns.id <= last_id, columns.minute < before_minute)
+        first = (
+            select(columns.id, columns.minute)
+            .where(columns.campaign_id == campaign_id, columns.id <= last_id)
+            .order_by(columns.id)
             .limit(limit)
+            .subquery()
         )
+        old = select(first.c.id).where(first.c.minute < before_minute)
         with self.writing() as connection:
-            return int(connection.execute(delete(schema.reports).where(columns.id.in_(old.scalar_subquery()))).rowcount)
+            return int(connection.execute(delete(schema.reports).where(columns.id.in_(old))).rowcount)
 
 
 def _campaign(row: Row[Any]) -> StoredCampaign:

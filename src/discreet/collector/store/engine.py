@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from discreet._errors import InputError
 
 BUSY_MS = 5_000
 """How long a writer of SQLite waits for another one (the training process writes a few rows per window)."""
+BUSY_PAUSE = 0.001
+"""Seconds between two attempts of a writer. SQLite's own pauses grow to a tenth of a second, and every request of the
+transaction would wait as long."""
 CACHE_KB = 128_000
 WRITES = {"writes": True}
 """Execution options of a connection whose transactions write: SQLite then takes the lock at the beginning."""
@@ -85,8 +89,25 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def _begin(connection: Connection) -> None:
     """The driver begins no transactions by itself (isolation_level=None): its own rules differ between versions."""
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if not connection.get_execution_options().get("writes", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    if "writes" not in connection.info:
+        connection.info["writes"] = True  # of this connection to the database, for as long as it is open
+        connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    driver: Any = connection.connection.driver_connection
+    end = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                break
+        if time.monotonic() > end:
+            break
+        time.sleep(BUSY_PAUSE)
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # once more, for an error of the usual kind
 
 
 def _durable(connection: Any, _: object) -> None:

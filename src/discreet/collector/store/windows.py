@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from discreet.collector import schema
 from discreet.collector.campaign import DAY
-from discreet.collector.store import Store, StoredCampaign
+from discreet.collector.store import schema
+from discreet.collector.store.store import Store, StoredCampaign
 
 _REPORTS, _WINDOWS = schema.reports.c, schema.windows.c
 
@@ -122,7 +122,11 @@ def counts(store: Store, campaign_id: int) -> Counts:
 
 
 def delete_old(store: Store, of: StoredCampaign, limit: int = 10_000) -> int:
-    """Delete reports that were trained on and are older than the campaign keeps them. Returns how many."""
+    """Delete reports that were trained on and are older than the campaign keeps them. Returns how many.
+
+    Looks at the first reports only, for a campaign may have millions. Their minutes rise with their numbers; if the
+    clock was set back, reports wait for those before them.
+    """
     with store.reading() as connection:
         first_open = connection.execute(
             select(func.min(_WINDOWS.window)).where(_WINDOWS.campaign_id == of.id, _WINDOWS.trained.is_(None))
@@ -134,6 +138,12 @@ def delete_old(store: Store, of: StoredCampaign, limit: int = 10_000) -> int:
     if last is None:
         return 0
     before = (int(store.clock()) - of.campaign.retention_days * DAY) // 60
+    with store.reading() as connection:  # takes no lock of a writer when there is nothing to delete, as usual
+        oldest = connection.execute(
+            select(_REPORTS.minute).where(_REPORTS.campaign_id == of.id).order_by(_REPORTS.id).limit(1)
+        ).scalar()
+    if oldest is None or oldest >= before:
+        return 0
     return store.delete_reports(of.id, int(last), before, limit)
 
 

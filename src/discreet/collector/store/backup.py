@@ -10,7 +10,7 @@ from pathlib import Path
 
 from discreet._errors import InputError
 from discreet._files import sync_folder
-from discreet.collector.serve import ADMIN_TOKEN, DATABASE, MODELS
+from discreet.collector.store.folder import ADMIN_TOKEN, DATABASE, MODELS
 
 PAGES_AT_ONCE = 2_000
 

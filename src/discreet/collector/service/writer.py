@@ -14,9 +14,9 @@ from collections import deque
 from typing import NamedTuple
 
 from discreet._errors import DiscreetError
-from discreet.collector.bulk import Stored
-from discreet.collector.metrics import Metrics
-from discreet.collector.store import Batch, Store, Unavailable
+from discreet.collector.service.metrics import Metrics
+from discreet.collector.store.bulk import Batch, Stored
+from discreet.collector.store.store import Store, Unavailable
 
 MAX_QUEUE = 50_000
 """Reports that may wait; with more, senders are asked to come back later."""
@@ -32,7 +32,7 @@ class QueueFull(DiscreetError, RuntimeError):
 
 class _Job(NamedTuple):
     batch: Batch
-    answer: asyncio.Future[Stored]
+    answer: asyncio.Future[frozenset[int]]
 
 
 class Writer:
@@ -58,10 +58,11 @@ class Writer:
     def waiting(self) -> int:
         return self._waiting
 
-    async def store(self, batch: Batch) -> Stored:
-        """Returns when the reports are on disk; raises `QueueFull` or `Unavailable` when they are not."""
+    async def store(self, batch: Batch) -> frozenset[int]:
+        """Returns when the reports are on disk: the positions of those whose nonce was there with other bits. Raises
+        `QueueFull` or `Unavailable` when they are not."""
         n = len(batch.nonces)
-        answer: asyncio.Future[Stored] = self._loop.create_future()
+        answer: asyncio.Future[frozenset[int]] = self._loop.create_future()
         with self._changed:
             if self._stopping:
                 raise Unavailable("the server is stopping. Try again later.")
@@ -84,7 +85,7 @@ class Writer:
     def _run(self) -> None:
         while jobs := self._take():
             started = time.perf_counter()
-            outcome: list[Stored] | Exception
+            outcome: Stored | Exception
             try:
                 outcome = self._store.insert([job.batch for job in jobs])
             except Exception as error:  # whatever it was, the senders must hear that nothing was acknowledged
@@ -93,8 +94,8 @@ class Writer:
                 outcome = Unavailable("the reports could not be written. Try again later.")
             took = time.perf_counter() - started
             self.available = not isinstance(outcome, Exception)
-            if isinstance(outcome, list):
-                self._metrics.commit(took, sum(len(job.batch.nonces) for job in jobs), sum(s.new for s in outcome))
+            if isinstance(outcome, Stored):
+                self._metrics.commit(took, sum(len(job.batch.nonces) for job in jobs), outcome.new)
             else:
                 self._metrics.failed_commit()
             try:
@@ -118,11 +119,11 @@ class Writer:
             return jobs
 
 
-def _answer(jobs: list[_Job], outcome: list[Stored] | Exception) -> None:
+def _answer(jobs: list[_Job], outcome: Stored | Exception) -> None:
     for i, job in enumerate(jobs):
         if job.answer.cancelled():  # the sender went away; its reports are stored, and it may send them again
             continue
         if isinstance(outcome, Exception):
             job.answer.set_exception(outcome)
         else:
-            job.answer.set_result(outcome[i])
+            job.answer.set_result(outcome.conflicts[i])

@@ -1,0 +1,1 @@
+"""What learns: the process that trains on closed windows, and the model between two of them."""
