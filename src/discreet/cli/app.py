@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli import budget, collect, data, demo, fit, models, plan, reproduce
+from discreet.cli import attack, audit, budget, collect, data, demo, fit, models, plan, reproduce
 from discreet.cli.panels import InPanels
 
 app = typer.Typer(
@@ -82,6 +82,16 @@ _add(
     budget.budget,
     "Show or make the privacy budget of a data set",
     "discreet budget mails.budget --create --epsilon 3 --delta 1e-6",
+)
+_add(
+    attack.attack,
+    "Attack a method: how many training documents does it give away?",
+    "discreet attack private dataset:nips --epsilon 1 --topics 10 -o roc.svg",
+)
+_add(
+    audit.audit,
+    "Attack a method with canaries and bound its epsilon from below",
+    "discreet audit --method private --epsilon 1 -o audit.svg",
 )
 _add(
     reproduce.reproduce,

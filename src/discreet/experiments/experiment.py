@@ -35,6 +35,8 @@ class Grid:
     repetitions: int
     exact: bool = False
     """Computed, not measured: one repetition is enough."""
+    bounds: bool = False
+    """Of ``exact``: the numbers are bounds that hold with a confidence of their own."""
 
     def cells(self, quick: bool, repetitions: int | None = None) -> list[tuple[Setting, int]]:
         """Repetition by repetition, so that a run that is stopped half way has results for every setting."""

@@ -23,6 +23,7 @@ SEEDED = (
     "(basis none). The ε says what the same run would cost without a seed."
 )
 
+BOUNDS = "Models were trained on made-up text, with seeds. These numbers are bounds with a confidence of their own."
 COMPUTED = "Nothing was trained here and no data were read: these numbers are computed, without repetitions."
 
 
@@ -65,6 +66,8 @@ class Outcome:
     @property
     def promise(self) -> str:
         """What the runs promise: nothing."""
+        if self.experiment.grid.bounds:
+            return BOUNDS
         return COMPUTED if self.experiment.grid.exact else SEEDED
 
     def findings(self) -> list[tuple[Finding, Verdict, list[Check]]]:

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TypeAlias
+
 from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
 from discreet._types import IntArray
 from discreet.mechanisms.noise import add_discrete_gaussian, add_discrete_laplace
 from discreet.privacy.events import DiscreteGaussianRelease, DiscreteLaplacePair, ThresholdedVocabulary
 from discreet.privacy.ledger import Reservation
+
+Event: TypeAlias = DiscreteGaussianRelease | DiscreteLaplacePair | ThresholdedVocabulary
+
+
+class Released(NamedTuple):
+    """One release as the observer *statistics* of a guarantee sees it: its noisy cells, and how they were made."""
+
+    event: Event
+    cells: IntArray
+
+
+_observers: ContextVar[tuple[Callable[[Released], None], ...]] = ContextVar("observers", default=())
+
+
+@contextmanager
+def observed(observer: Callable[[Released], None]) -> Iterator[None]:
+    """Call ``observer`` with a copy of every release that is made in this block, after its noise was drawn.
+
+    For audits, and for whoever wants to keep what a fit releases on its way to the topics. It can see nothing that the
+    guarantee does not already count as seen, and what it returns is ignored. The noisy weights of a vocabulary are not
+    among them: only the words that pass are released.
+
+    >>> seen: list[Released] = []
+    >>> with observed(seen.append):
+    ...     pass  # fit a model
+    """
+    token = _observers.set((*_observers.get(), observer))
+    try:
+        yield
+    finally:
+        _observers.reset(token)
 
 
 class Releases:
@@ -21,9 +57,7 @@ class Releases:
         self._reservation, self._key, self._n_threads = reservation, key, n_threads
         self._number = 0
 
-    def release(
-        self, cells: IntArray, event: DiscreteGaussianRelease | DiscreteLaplacePair | ThresholdedVocabulary
-    ) -> IntArray:
+    def release(self, cells: IntArray, event: Event) -> IntArray:
         """Add noise to every cell of a sum over units, in place; the result may be published (of a vocabulary: what
         passes).
 
@@ -44,4 +78,7 @@ class Releases:
             )
         add = add_discrete_laplace if isinstance(event, DiscreteLaplacePair) else add_discrete_gaussian
         add(cells, scale, self._key, self._number, self._n_threads)  # [noise] fresh, in every cell
+        if not isinstance(event, ThresholdedVocabulary):  # what does not pass its threshold stays private
+            for observer in _observers.get():
+                observer(Released(event, cells.copy()))
         return cells

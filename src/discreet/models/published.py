@@ -4,7 +4,10 @@ guarantees."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +26,38 @@ STEPS = 4096.0
 
 VALUES = 1 << 22
 """Noise values of a token loop that are held at a time."""
+
+
+class DrawObserver(Protocol):
+    """What an attack sees of a run (Zhao 2021, Algorithm 3): tables before a sweep, and draws when they are made.
+
+    ``sampler`` is the run itself: an observer reads it and changes nothing.
+    """
+
+    documents: Sequence[int]
+    """Documents, in the sampler's order and rising, after whose last token the sweep is interrupted."""
+
+    def before(self, sampler: SequentialSampler, number: int) -> None:
+        """Noise was added, nothing was drawn yet."""
+
+    def drawn(self, sampler: SequentialSampler, document: int, clip: float) -> None:
+        """The last token of this document has just been drawn, and no token after it."""
+
+    def after(self, sampler: SequentialSampler, number: int) -> None:
+        """The sweep is done."""
+
+
+_OBSERVER: ContextVar[DrawObserver | None] = ContextVar("observer", default=None)
+
+
+@contextmanager
+def observed_by(observer: DrawObserver) -> Iterator[None]:
+    """Samplers that are made in this block are observed. It changes no draw."""
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
 
 
 class SequentialSampler:
@@ -45,10 +80,20 @@ class SequentialSampler:
         self.doc_topic: FloatArray = cells.reshape(corpus.n_documents, n_topics).astype(np.float64)
         self.visited = np.ones(corpus.n_tokens, bool)
         self._n_noises = 0
+        self._observer = _OBSERVER.get()
 
     def sweep(self, number: int, clip: float = math.inf) -> None:
         """Draw the topic of every visited token again, one after the other."""
-        self._visit(0, len(self.offsets) - 1, np.zeros(0, np.int64), 0.0, number, clip)
+        nothing, first, observer = np.zeros(0, np.int64), 0, self._observer
+        if observer is not None:
+            observer.before(self, number)
+            for document in observer.documents:
+                self._visit(first, document + 1, nothing, 0.0, number, clip)
+                observer.drawn(self, document, clip)
+                first = document + 1
+        self._visit(first, len(self.offsets) - 1, nothing, 0.0, number, clip)
+        if observer is not None:
+            observer.after(self, number)
 
     def _visit(self, first: int, last: int, noise: IntArray, step: float, number: int, clip: float) -> None:
         """The same for the documents ``first`` to ``last - 1``, with noise at each visit unless ``noise`` is empty."""

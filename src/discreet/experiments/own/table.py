@@ -13,6 +13,8 @@ from discreet.experiments.data import Split, completion_and_npmi, held_out, unig
 from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check
 from discreet.experiments.methods import quietly
+from discreet.experiments.own.attack import ATTACK
+from discreet.experiments.own.audit import AUDIT
 from discreet.experiments.own.cross import CROSS, DATES
 from discreet.experiments.own.methods import METHODS
 from discreet.experiments.own.public import PUBLIC as PUBLIC_TEXT
@@ -188,4 +190,4 @@ TABLE = Experiment(
     ),
 )
 
-EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, LOCAL)
+EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, LOCAL, ATTACK, AUDIT)

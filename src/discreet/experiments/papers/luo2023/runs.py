@@ -43,7 +43,7 @@ ABOUT = {ABSTRACTS: "adversarial", MAILS: "gas"}
 """Table 8 shows one topic of two models. Ours is about this word, chosen before any topic was seen."""
 
 AT_RANDOM, N_EXAMPLES = "at random", 3
-SWEEPS = 300
+SWEEPS = 600
 
 MEASURES = ("perplexity", "completion", "accuracy", "accuracy_prior", "coherence", "separation")
 EXAMPLES = ("share", "apart", "shown_share", "topic_share")

@@ -1,0 +1,1 @@
+"""Attacks on topic models, and audits that turn attack scores into a lower bound on ε."""
