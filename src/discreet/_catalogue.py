@@ -81,7 +81,7 @@ MODELS = (
         "discreet.models.adapted.model",
         "adapted",
         unit="document",
-        sound=Form(("epsilon", "public"), ("delta", "budget", "units"), defaults={"n_topics": 200, "alpha": None}),
+        sound=Form(("epsilon", "public"), ("delta", "budget", "units"), defaults={"n_topics": 400, "alpha": None}),
         users=True,
         selects_words=True,
     ),

@@ -66,3 +66,25 @@ def test_lda_takes_no_public_text(here: Path, run: Run) -> None:
     ran = run("fit", "mine.jsonl", "-o", "model", "--public", "public.jsonl")
     assert ran.code == 2
     assert "--public" in ran.err
+
+
+@pytest.mark.filterwarnings("ignore:these topics are unlikely")
+def test_a_column_of_public_text_and_its_topics_beside_the_model(here: Path, run: Run) -> None:
+    rows = (json.dumps({"title": "sun", "body": KINDS[i % 2]}) for i in range(40))
+    (here / "columns.jsonl").write_text("\n".join(rows))
+    public = ("--public", "columns.jsonl")
+    assert run(*FIT, "unnamed", *public).code == 2
+    assert run(*FIT, "model", *public, "--public-text", "body").code == 0
+    ran = run("evaluate", "model", "mine.jsonl", *public, "--public-text", "body", "--json")
+    found = json.loads(ran.out)
+    assert found["public_perplexity"] < found["unigram_perplexity"]
+    assert "public_perplexity" not in json.loads(run("evaluate", "model", "mine.jsonl", "--json").out)
+
+
+@pytest.mark.parametrize("options", [(), ("--public", "english"), ("--public", "model")])
+def test_a_public_column_needs_public_text(here: Path, run: Run, options: tuple[str, ...]) -> None:
+    assert run("fit", "public.jsonl", "-k", 2, "--quiet", "-o", "model").code == 0
+    ran = run(*FIT, "other", *options, "--public-text", "body")
+    assert ran.code == 2
+    assert "--public-text" in ran.err
+    assert not (here / "other").exists()

@@ -137,6 +137,21 @@ def test_public_text_of_the_same_topics_helps():
 
 
 @hopeless
+def test_where_topics_are_hopeless_public_ones_are_kept_and_words_are_counted():
+    """With ε = 0.01 for 60 documents nothing can be learnt of topics, so the rounds count words. How words are spread
+    over topics is then what the public text says; without public text all topics are the same."""
+    mine, other, test = corpus(2, 60), corpus(3), corpus(4)
+    budget = {"epsilon": 0.01, "delta": 1e-4, "n_units": 60, "random_state": 0}
+    alone, helped = short(**budget).fit(mine), short(**budget, public=other).fit(mine)
+    assert (alone.components_ == alone.components_[0]).all()
+    table = helped.components_.T * helped.topic_shares_
+    spread = known(other, mine.vocabulary, N_TOPICS).start
+    np.testing.assert_allclose(table / table.sum(axis=1, keepdims=True), spread, rtol=1e-6)
+    assert helped.perplexity(test) < alone.perplexity(test)
+    assert not helped.usefulness_.useful
+
+
+@hopeless
 def test_a_clone_and_a_pickle_keep_it(private, text):
     model = short(public=text, random_state=1)
     again = clone(model).fit(private)

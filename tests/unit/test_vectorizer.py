@@ -47,7 +47,7 @@ USERS = [f"secret-user-{i % 200}" for i in range(400)]
 
 
 def test_counts_over_selected_words():
-    vectorizer = PrivateVectorizer(4.0)
+    vectorizer = PrivateVectorizer(4.0, random_state=1)  # without a seed, 3 runs of 400 selected a rare word
     counts = vectorizer.fit_transform(TEXTS)
     assert sp.issparse(counts)
     assert list(vectorizer.get_feature_names_out()) == WORDS == list(vectorizer.vocabulary_)
@@ -275,7 +275,7 @@ def test_a_ledger_without_enough_left_refuses_before_noise_is_drawn():
 
 
 def test_nothing_private_is_left_in_the_estimator():
-    vectorizer = PrivateVectorizer(4.0).fit(TEXTS, groups=USERS)
+    vectorizer = PrivateVectorizer(4.0, random_state=1).fit(TEXTS, groups=USERS)
     assert {name for name in vars(vectorizer) if name not in vectorizer.get_params()} == {
         "ledger_",
         "guarantee_",

@@ -30,7 +30,7 @@ from discreet.cli.local import BatchOption, EpsilonBitOption, ReportWordsOption
 from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
 from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
-from discreet.cli.public import PublicOption, open_public
+from discreet.cli.public import PublicOption, PublicTextOption, SameFieldOption, check_public_text, open_public
 from discreet.cli.source import (
     CodebookOption,
     CollectionOption,
@@ -100,6 +100,8 @@ def fit(
         typer.Option("--units", metavar="N", min=1, help="The number of documents (or users), if that is public."),
     ] = None,
     public: PublicOption = None,
+    public_text: PublicTextOption = None,
+    same_field: SameFieldOption = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="Save the run here, to resume it after an interruption."),
@@ -213,10 +215,10 @@ def fit(
         "adaptive": adaptive or None,
         "configuration": configuration,
     }
-    name = method or usual_method(given, topics, collection, quiet=quiet)
+    name = method or usual_method(given, topics, collection, words_per_document, near=same_field, quiet=quiet)
     row = check_method(name, given)
     asked = topics_asked(topics, name, given)
-    check_length(words_per_document, name, given)
+    check_length(words_per_document, name, given, named=method is not None)
     from discreet.release.folder import check_target
 
     if str(output) == "-":
@@ -247,9 +249,10 @@ def fit(
         "lemmas": lemmas,
         "phrases": phrases,
     }
+    check_public_text(public, public_text)
     if public is not None:
         fixed = asked if name == "adapted" else None  # PrivateLDA takes as many topics as it is asked for
-        given["public"] = open_public(public, file, dataset, n_topics=fixed, quiet=quiet, **reading)
+        given["public"] = open_public(public, file, dataset, column=public_text, n_topics=fixed, quiet=quiet, **reading)
     asked = asked or row.n_topics
     with no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(

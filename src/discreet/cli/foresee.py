@@ -44,15 +44,25 @@ MAX_TOPICS = 65_535
 """As `discreet.engines.interface.MAX_TOPICS`, which would take a second to import; a test compares them."""
 
 
-def usual_method(given: Mapping[str, Any], topics: str | None, collection: str | None, *, quiet: bool) -> str:
-    """The method if none is named. With public text the plan chooses between adapted and private, and says why."""
+def usual_method(
+    given: Mapping[str, Any],
+    topics: str | None,
+    collection: str | None,
+    length: float | None,
+    *,
+    near: bool,
+    quiet: bool,
+) -> str:
+    """The method if none is named. With public text, which may be ``near``, the plan chooses between adapted and
+    private, for units of this or of usual ``length``, and says why."""
     if given["epsilon"] is None:
         return "lda" if given.get("epsilon-bit") is None else "local"
     if collection is not None:
         return "private-cross"
     if given["public"] is None or given["checkpoint"] is not None or topics == AUTO:
         return "private"
-    from discreet.planning.law import Facts
+    from discreet.planning.choices import USUAL_WORDS
+    from discreet.planning.law import TOKENS, Facts
     from discreet.planning.methods import choose
 
     facts = None
@@ -60,9 +70,14 @@ def usual_method(given: Mapping[str, Any], topics: str | None, collection: str |
         n_topics = int(topics) if topics is not None and topics.isdecimal() else 20
         delta = given["delta"] if given["delta"] is not None and 0 < given["delta"] < 1 else 1e-6
         facts = Facts(
-            n_units=given["units"], n_words=2000, n_topics=max(n_topics, 2), epsilon=given["epsilon"], delta=delta
+            n_units=given["units"],
+            n_words=2000,
+            n_topics=max(n_topics, 2),
+            epsilon=given["epsilon"],
+            delta=delta,
+            tokens=TOKENS * (length if length is not None and 0 < length <= LONGEST else USUAL_WORDS) / USUAL_WORDS,
         )
-    chosen = choose(facts)
+    chosen = choose(facts, "near" if near else "far")
     if not quiet:
         show.note(f"method: {chosen.method}; {in_options(chosen.reason)}")
     return chosen.method
@@ -99,11 +114,12 @@ def check_share(share: float | None, *, selecting: bool) -> None:
         raise InputError(f"--words-share must lie between 0 and 1; found {share:g}. Leave it out for the usual share.")
 
 
-def check_length(length: float | None, method: str, given: Mapping[str, Any]) -> None:
-    """Refuse a length that no plan reads."""
+def check_length(length: float | None, method: str, given: Mapping[str, Any], *, named: bool) -> None:
+    """Refuse a length that no plan reads: that of private topics does, and the choice of a method that is not
+    ``named``."""
     if length is None:
         return
-    if method != "private" or given.get("units") is None:
+    if not (method == "private" or (method == "adapted" and not named)) or given.get("units") is None:
         raise InputError(
             "--words-per-document is for the plan of --method private, which needs --units. Give it, or leave this out."
         )

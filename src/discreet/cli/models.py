@@ -12,6 +12,7 @@ import typer
 
 from discreet._errors import InputError, counted
 from discreet.cli import show
+from discreet.cli.public import PublicOption, PublicTextOption, check_public_text, open_public, public_perplexity
 from discreet.cli.source import (
     PREFIX,
     CollectionOption,
@@ -147,6 +148,8 @@ def evaluate(
     n_words: Annotated[
         int, typer.Option("--words", "-n", metavar="N", min=2, help="Words per topic for the coherence measures.")
     ] = 10,
+    public: PublicOption = None,
+    public_text: PublicTextOption = None,
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -155,6 +158,7 @@ def evaluate(
     from discreet.evaluation import coherence, coverage, diversity, mixed_coherence, unigram_perplexity
     from discreet.release.release import Release
 
+    check_public_text(public, public_text)
     release = Release.load(model)
     known = release.tokenizer or Tokenizer()
     tokenizer = replace(known.for_vocabulary(release.vocabulary), stop_words=None)  # it decides which words count
@@ -168,6 +172,10 @@ def evaluate(
         everything, release.vocabulary, ignored=replace(known, stop_words=known.stop_words or "english").stop_set
     )
     unigram = unigram_perplexity(corpus, n_threads=threads)
+    beside: dict[str, float] = {}  # only with --public
+    if public is not None:
+        text_of_others = open_public(public, file, dataset, column=public_text, tokenizer=tokenizer)
+        beside["public_perplexity"] = public_perplexity(text_of_others, release, corpus, threads)
     best, wide = min(n_words, release.n_words), min(25, release.n_words)
     held_out = release.completion(corpus, n_threads=threads)
     ordered = not pictures and not holds_counts(file, dataset)
@@ -186,6 +194,7 @@ def evaluate(
             {
                 "perplexity": held_out.perplexity,
                 "unigram_perplexity": unigram,
+                **beside,
                 "coverage": covered,
                 "scored_documents": held_out.n_documents,
                 "scored_tokens": held_out.n_tokens,
@@ -203,6 +212,7 @@ def evaluate(
             [
                 ("perplexity", f"{held_out.perplexity:.2f}", f"document completion, {scored}; lower is better"),
                 ("unigram", f"{unigram:.2f}", "the same by word frequencies alone: what topics must beat"),
+                *(("public", f"{value:.2f}", "the same by topics of --public alone") for value in beside.values()),
                 ("coverage", f"{covered:.4f}", "share of the tokens, stop words apart, that are words of the model"),
                 ("C_V", f"{c_v:.4f}", f"coherence of the {best} best words of each topic; higher is better"),
                 ("C_NPMI", f"{c_npmi:.4f}", "the same by normalised mutual information"),

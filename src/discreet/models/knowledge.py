@@ -23,8 +23,13 @@ from discreet.models.lda import LDA
 from discreet.privacy.guarantee import Basis, Guarantee, rounded_up
 from discreet.release.release import Release
 
-PUBLIC_TOPICS = 200
-"""Topics of public text. They get no noise, so there may be many: each is narrow, and private text is a mixture."""
+PUBLIC_TOPICS = 400
+"""Topics of public text. They get no noise, so there may be many: each is narrow, and private text is a mixture. On
+10,000 e-mails with newsgroups as public text, ε = 1, perplexity was 915 with 200, 848 with 400 and 788 with 800; on
+abstracts with NeurIPS/CVPR 865 with 200 and 816 with 400. More take longer to train and to read."""
+
+TOKENS_PER_TOPIC = 20
+"""A short public text has fewer topics than were asked for: one for so many tokens."""
 
 BETA = 0.02
 MOST_SWEEPS, LEAST_SWEEPS, VISITS = 300, 100, 1.2e9
@@ -153,7 +158,9 @@ def n_public_topics(public: Any, n_topics: int) -> int:
     public = _named(public)
     if isinstance(public, PublicKnowledge | Release):
         return public.n_topics
-    return len(public.components_) if isinstance(public, TopicModel) else n_topics
+    if isinstance(public, TopicModel):
+        return len(public.components_)
+    return max(1, min(n_topics, public.n_tokens // TOKENS_PER_TOPIC)) if isinstance(public, Corpus) else n_topics
 
 
 def public_knowledge(

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from discreet.planning import law
 from discreet.planning.law import Facts
+from discreet.planning.methods import HELP
 from discreet.planning.words import USUAL, expected
 
 LARGEST_EPSILON = 8.0
@@ -24,9 +25,10 @@ USUAL_TOKENS = 90.0
 """Of a document, stop words left out, where nothing is known: an abstract."""
 
 
-def hopeless(facts: Facts) -> bool:
-    """Whether the topics will surely be useless, even of documents that are much longer than usual."""
-    return law.at(law.strength(facts) + SURE) < law.USELESS
+def hopeless(facts: Facts, *, helped: bool = False) -> bool:
+    """Whether the topics will surely be useless, even of documents that are much longer than usual; ``helped``: even
+    with public text of the same field."""
+    return law.at(law.strength(facts) + SURE + (HELP["near"] if helped else 0.0)) < law.USELESS
 
 
 def _wanted(facts: Facts) -> float:

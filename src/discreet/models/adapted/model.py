@@ -45,7 +45,8 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
     Parameters
     ----------
     n_topics : int
-        Topics of the public text, if that is a corpus. They cost nothing, so there may be many.
+        Topics of the public text, if that is a corpus. They cost nothing, so there may be many; a short text gets no
+        more than one for 20 of its tokens.
     public : Corpus, Release or fitted model
         Public text, or a model of it. It must be known without the private documents: only its owner can know that, so
         it is a condition of the guarantee. Text that holds the private documents is refused where that can be seen.

@@ -63,7 +63,7 @@ class PrivateLDA(SampledUnits, TopicModel):
         946 with 16 sweeps, 965 with 8.
     clip : float, optional
         The largest norm of a contribution, in tokens. By default a quarter of the median of the units' sizes
-        (histogram).
+        (histogram), less with more than 20 topics.
     word_power : float
         A word of frequency u gets the weight u^word_power: below 0 the norm is spent on topical words, not on common
         ones.

@@ -41,6 +41,11 @@ EVENNESS, LEAST = 0.6, 0.15
 """A cell's weight falls with the share of its topic in the word, (K·share + LEAST)^-EVENNESS: so the norm of a word is
 not spent on its main topic alone."""
 
+USUAL_TOPICS = 20
+"""With K topics, more than usual, `LEAST` is multiplied by 20/K, and `CLIP` and `shrink.TRUST` by (20/K)^⅓: a document
+has few of the many topics, and a word still fewer. On 109,000 abstracts with 50 topics perplexity fell from 819 and 826
+to 809 and 815 at ε = 1 (two runs), and from 922 to 898 at ε = 0.5. With 20 topics the same changes gained nothing."""
+
 STEP = 0.5
 """Round i moves the running average by i^-STEP."""
 
@@ -162,7 +167,8 @@ class PrivateRounds:
         self.n_units = float(self.model.n_units or max(noisy.sum(), 1.0))
         middle = int(np.searchsorted(np.cumsum(kept), kept.sum() / 2))
         norm = 2.0 ** ((middle + 0.5) / 4)
-        self.clip, self.tokens = float(self.model.clip or CLIP * norm), norm**2 / NORM
+        self.clip = float(self.model.clip or CLIP * self._of_usual_topics ** (1 / 3) * norm)
+        self.tokens = norm**2 / NORM
 
     def _learn_frequencies(self) -> None:
         """Release the share of each word in all units, each clipped like any contribution."""
@@ -220,15 +226,16 @@ class PrivateRounds:
         if self.judges and number >= JUDGED * model.n_rounds:
             self.table = self._judged(self.best)
         else:
-            self.table = self._shrunk(shrink.shrunk, self.running.value, shrink.TRUST * self.running.variance)
+            trust = shrink.TRUST * self._of_usual_topics ** (1 / 3)
+            self.table = self._shrunk(shrink.shrunk, self.running.value, trust * self.running.variance)
         self.cell_weights = self._all_cells(self._weigh_cells(self.table))
         return {}
 
     @property
     def hopeless(self) -> bool:
         """Whether topics would be only noise, by the law of the plan, from public and released numbers: then the rounds
-        count words, and the budget goes to their frequencies. Public knowledge of words may help: it is tried."""
-        if not self.judges or self.model.n_topics == 1 or self.known.condition:
+        count words, and the budget goes to their frequencies. Public knowledge of words helps a little."""
+        if not self.judges or self.model.n_topics == 1:
             return False
         facts = Facts(
             n_units=self.n_units,
@@ -238,7 +245,7 @@ class PrivateRounds:
             delta=float(self.model.delta),
             tokens=self.tokens,
         )
-        return advice.hopeless(facts)
+        return advice.hopeless(facts, helped=bool(self.known.condition))
 
     def _judged(self, best: Average) -> FloatArray:
         """The topics as they would be released after this round; the same ones in all rounds that judge them."""
@@ -292,6 +299,10 @@ class PrivateRounds:
             return np.eye(1, self.model.n_topics).repeat(self.engine.n_words, axis=0)
         return shrink.topics(self.table) * self.engine.n_words
 
+    @property
+    def _of_usual_topics(self) -> float:
+        return min(1.0, USUAL_TOPICS / int(self.model.n_topics))
+
     def _step(self, number: int) -> float:
         return float((number + (START_ROUNDS if self.known.start is not None else 0)) ** -STEP)
 
@@ -299,7 +310,8 @@ class PrivateRounds:
         """Weights by word and by share of the topic; one common factor keeps the usual norm of a contribution
         unchanged."""
         profiles = shrink.profiles(table)
-        weights = self.word_weights[:, None] * (self.model.n_topics * profiles + LEAST) ** -EVENNESS
+        least = LEAST * self._of_usual_topics
+        weights = self.word_weights[:, None] * (self.model.n_topics * profiles + least) ** -EVENNESS
         known = BACKGROUND_SHARE * (2 - BACKGROUND_SHARE)
         now = (self.frequencies[:, None] * profiles * (1 - known * profiles) * weights**2).sum()
         usual = (1 - known / 4) * (self.frequencies * self.word_weights**2).sum()
@@ -315,7 +327,9 @@ class PrivateRounds:
         if self.hopeless:
             counts = best.value[:, 0]
             found = shrink.frequencies(counts, np.sqrt(best.variance[:, 0]))
-            return np.repeat(max(float(counts.sum()), 1e-300) * found[:, None], self.model.n_topics, axis=1)
+            flat = np.repeat(max(float(counts.sum()), 1e-300) * found[:, None], self.model.n_topics, axis=1)
+            # public topics, if there are any, are better than none: only the use of words is private then
+            return flat if self.known.start is None else flat * self.known.start
         table = self._shrunk(shrink.posterior, best.value, best.variance)
         if not self.judges:
             return table
