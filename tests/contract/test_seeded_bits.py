@@ -144,7 +144,7 @@ MODELS: dict[str, Callable[[], Any]] = {
         corpus(lengths="fixed")
     ),
 }
-ROUNDED = ("lda, learnt priors", "adapted", "variational", "spectral")
+ROUNDED = ("lda, learnt priors", "private", "adapted", "variational", "spectral")
 """Names that start so: their numbers depend on logarithms or BLAS."""
 
 
