@@ -14,6 +14,7 @@ from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Re
 from discreet.experiments.intervals import Check
 from discreet.experiments.methods import quietly
 from discreet.experiments.own.attack import ATTACK
+from discreet.experiments.own.attack import MORE as MORE_ATTACKS
 from discreet.experiments.own.audit import AUDIT
 from discreet.experiments.own.cross import CROSS, DATES
 from discreet.experiments.own.methods import METHODS
@@ -190,4 +191,4 @@ TABLE = Experiment(
     ),
 )
 
-EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, LOCAL, ATTACK, AUDIT)
+EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, LOCAL, ATTACK, MORE_ATTACKS, AUDIT)
