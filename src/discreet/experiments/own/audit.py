@@ -28,9 +28,17 @@ SOUND = (
 )
 PUBLISHED = (("laplace", "word"),)
 
-RUNS = {"private-cross": 600, "adapted": 1000, "spectral": 400, "hybrid": 1000, "laplace": 1000, "vocabulary": 400}
-"""Runs of a cell, where a run takes longer or has one canary."""
-USUAL, TIGHT = 1500, 2500
+RUNS = {
+    "private-cross": 1_500,
+    "adapted": 5_000,
+    "spectral": 10_000,
+    "hybrid": 4_000,
+    "laplace": 10_000,
+    "local": 20_000,
+    "vocabulary": 10_000,
+}
+"""Runs of a cell, where a run takes longer, or is short and has one canary."""
+USUAL, TIGHT = 4_000, 8_000
 
 LARGE_DELTA = 0.01
 
