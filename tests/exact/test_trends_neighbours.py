@@ -42,7 +42,7 @@ YEARS = ("2015", "2021")
 
 
 def people(level: str) -> tuple[Corpus, list[str], Corpus, list[str]]:
-    """D and the dates of its documents, and D′ without zoe, who has one clear document in each of four years, or one."""
+    """D and the dates of its documents, and D′ without zoe, who has a clear document in each of four years, or one."""
     generator = np.random.default_rng(3)
     texts = [generator.integers(0, N_WORDS, 15) for _ in range(24)]
     years, users = [f"{2014 + i % 5}-05-01" for i in range(24)], [f"user{i // 3}" for i in range(24)]
