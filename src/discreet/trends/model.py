@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from sklearn.base import BaseEstimator
 
@@ -93,7 +94,7 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
     _self_tests = (self_test.gaussian_noise, self_test.slice_proportions)
 
     release: Annotated[Any, object] = field(kw_only=False)
-    by: Literal["year", "quarter", "month", "week", "day", "class"] = "month"
+    by: Annotated[str, object] = "month"
     start: Annotated[Any, object] = None
     end: Annotated[Any, object] = None
     classes: Annotated[Any, object] = None
@@ -108,7 +109,7 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
     def plan(self) -> TrendsPlan:
         """What a fit will charge, and its noise: a function of the parameters alone."""
         check_parameters(self)
-        return self._plan(self._checked_release(), self._slices())
+        return self._plan(self._checked_release(), self.slices())
 
     def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
         """Count topics in documents ``X``: texts, counts over the words of the model, or a Corpus. ``y`` holds the date
@@ -116,14 +117,15 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
         check_parameters(self)
         for name in ("trends_", "guarantee_", "ledger_", "_spent"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        release, slices = self._checked_release(), self._slices()
+        release, slices = self._checked_release(), self.slices()
         plan = self._plan(release, slices)
         corpus, conditions = self._read(release, X)
         fit = PrivateFit(self, corpus, observer=Observer.TRENDS, groups=groups, no_word_list=True)
         places = places_of(slices, y, corpus.n_documents)
         self._check_documents(slices, places, corpus)
         fit.ledger.would_take((plan.entry,))  # before the work on all documents
-        if foreseen := plan.foreseen(self.n_units):
+        foreseen = plan.foreseen(self.n_units)
+        if foreseen:
             warn_caller(foreseen)
         engine = open_slices(corpus, fit.groups, places, plan.n_slices, n_threads=self.n_threads)
         steps = plan.event.sensitivity
@@ -145,9 +147,15 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
             ledger=[plan.entry.to_json()],
             with_model=self._with_model(release, plan, fit.unit),
         )
+        if not foreseen and not self.trends_.enough.any():
+            warn_caller(
+                f"no slice is large enough to have shares: {plan.described()}. Choose longer periods or fewer classes, "
+                "a model with fewer topics, or a larger epsilon."
+            )
         return self
 
-    def _slices(self) -> Slices:
+    def slices(self) -> Slices:
+        """The public slices: a function of the parameters alone."""
         return slices_of(self.by, self.start, self.end, self.classes, self.date_format)
 
     def _plan(self, release: Release, slices: Slices) -> TrendsPlan:
@@ -205,8 +213,7 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
             raise InputError(slices.unreadable)
         if (places >= 0).sum() < HARDLY_ANY * n:
             raise InputError(
-                f"hardly any document is in one of the slices, {slices.names[0]} to {slices.names[-1]}. Check the "
-                "bounds or the names, and the column. Nothing was charged."
+                f"hardly any document is in one of {slices.span}. Check them, and the column. Nothing was charged."
             )
         if (corpus.lengths > 0).sum() < HARDLY_ANY * n:
             raise InputError(
@@ -221,4 +228,5 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
         if not release.ledger:
             return None
         entries = [Entry.from_json(entry) for entry in release.ledger]
-        return accounting.spent((*entries, plan.entry), float(self.delta)).epsilon
+        together = accounting.spent((*entries, plan.entry), float(self.delta)).epsilon
+        return together if math.isfinite(together) else None

@@ -46,7 +46,7 @@ class Trends:
     """What was charged."""
     with_model: float | None = None
     """ε at the same δ of the model and the trends together, if the model was trained on the same documents; None where
-    the model does not say what it cost for this unit."""
+    the model does not say what it cost for this unit, or where it is infinite."""
 
     @property
     def n_topics(self) -> int:

@@ -33,7 +33,7 @@ _DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T\s].*)?", re.DOTALL
 _MONTH = re.compile(r"(\d{4})[-/.](\d{1,2})")
 _QUARTER = re.compile(r"(\d{4})[-/.]?\s?Q([1-4])", re.IGNORECASE)
 _WEEK = re.compile(r"(\d{4})-?W(\d{2})", re.IGNORECASE)
-_YEAR = re.compile(r"(\d{4})(?:\.0)?")
+_YEAR = re.compile(r"(\d{4})(?:\.0)?")  # a column of years with gaps is read as floats
 
 Span = tuple[date, date]
 """The first and the last day that a date may mean: 2015 is a year of days."""
@@ -56,7 +56,7 @@ class Periods:
 
     def __post_init__(self) -> None:
         if self.by not in PERIODS:
-            raise InputError(f"by must be one of {', '.join(PERIODS)} or {CLASS}; found {self.by!r}.")
+            raise InputError(f"by={self.by!r} is none of {', '.join(PERIODS)} or {CLASS}. Choose one of them.")
         if self.start is None or self.end is None:
             raise WouldLeak(
                 "the first and the last date of the documents are private, so the periods cannot be read from them. "
@@ -91,6 +91,11 @@ class Periods:
             f"the slices were chosen without looking at the documents (each {self.by} from {self.names[0]} to "
             f"{self.names[-1]})"
         )
+
+    @property
+    def span(self) -> str:
+        """The slices in words."""
+        return f"the periods from {self.names[0]} to {self.names[-1]}"
 
     @property
     def unreadable(self) -> str:
@@ -137,26 +142,27 @@ class Classes:
 
     classes: tuple[str, ...]
     by: ClassVar[str] = CLASS
-    unreadable: ClassVar[str] = "the classes of most documents cannot be read."
+    span: ClassVar[str] = "the classes that were named"
+    unreadable: ClassVar[str] = "the classes of most documents cannot be read."  # any value is another class
 
     @classmethod
     def of(cls, given: Any) -> Classes:
         if given is None:
             raise WouldLeak(
-                "the classes of the documents are private, so their list cannot be read from them. Name a public "
-                "list: classes=, such as classes=['east', 'west']."
+                "the classes of the documents are private, so their list cannot be read from them. Name those to be "
+                "counted, from a public list (classes=)."
             )
         if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-            raise InputError(f"classes must be a list of names; found a {type(given).__name__}.")
+            raise InputError(f"classes= takes a list of names; found a {type(given).__name__}.")
         names = tuple(_class_name(one) for one in given)
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if not names or "" in names or twice is not None:
             raise InputError(
-                "classes must name each class once"
+                "classes= must name each class once"
                 + (f"; found {twice!r} twice." if twice else ", and no name may be empty.")
             )
         if len(names) > MOST_SLICES:
-            raise InputError(f"classes holds {len(names):,} names; at most {MOST_SLICES:,} can be compared.")
+            raise InputError(f"classes= has {len(names):,} names; at most {MOST_SLICES:,} can be compared.")
         return cls(names)
 
     @property
@@ -248,14 +254,14 @@ def _span(value: Any) -> Span | None:
         if found := _DATE.fullmatch(text):
             day = date(int(found[1]), int(found[2]), int(found[3]))
             return day, day
+        if found := _YEAR.fullmatch(text):
+            return _whole(date(int(found[1]), 1, 1), "year")
         if found := _MONTH.fullmatch(text):
             return _whole(date(int(found[1]), int(found[2]), 1), "month")
         if found := _QUARTER.fullmatch(text):
             return _whole(date(int(found[1]), 3 * int(found[2]) - 2, 1), "quarter")
         if found := _WEEK.fullmatch(text):
             return _whole(date.fromisocalendar(int(found[1]), int(found[2]), 1), "week")
-        if found := _YEAR.fullmatch(text):
-            return _whole(date(int(found[1]), 1, 1), "year")
     except (ValueError, OverflowError):
         return None
     return None
@@ -264,7 +270,7 @@ def _span(value: Any) -> Span | None:
 def _bound(value: Any, name: str) -> Span:
     span = _span(value)
     if span is None or not 1 < span[0].year < 9998:
-        raise InputError(f"{name} must be a date such as 2015, 2015-03 or 2015-03-17; found {value!r}.")
+        raise InputError(f"{name}={value!r} cannot be read. Write a date such as 2015, 2015-03 or 2015-03-17.")
     return span
 
 

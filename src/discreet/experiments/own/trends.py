@@ -71,7 +71,7 @@ def _model(dataset: str, n_words: int, n_topics: int, model_epsilon: float | Non
     if model_epsilon is None:
         from discreet.models.lda import LDA
 
-        return LDA(n_topics, n_sweeps=sweeps, evaluate_every=0, random_state=0).fit(corpus).release()
+        return LDA(n_topics, n_sweeps=sweeps or 150, evaluate_every=0, random_state=0).fit(corpus).release()
     from discreet.models.private.model import PrivateLDA
 
     model = PrivateLDA(n_topics, epsilon=model_epsilon, delta=DELTA, random_state=0)
@@ -92,7 +92,7 @@ def _exact(release: Release, dataset: str, n_words: int, by: str, start: str, en
     """The sums without noise."""
     setting = {"dataset": dataset, "by": by}
     corpus = _corpus(dataset, n_words)
-    slices = PrivateTrends(release, by=by, start=start, end=end, classes=_classes(setting))._slices()
+    slices = PrivateTrends(release, by=by, start=start, end=end, classes=_classes(setting)).slices()
     groups = corpus.users if unit == "user" else None
     places = places_of(slices, _values(setting), corpus.n_documents)
     engine, steps = open_slices(corpus, groups, places, len(slices.names)), 2.0**20
