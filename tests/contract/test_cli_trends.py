@@ -162,6 +162,15 @@ def test_models_without_a_guarantee_and_files_without_columns(run, mails, tmp_pa
     assert "is read without dates" in run("trends", "model", "dataset:kos", *years, "--overwrite").err
 
 
+def test_a_document_without_the_column_is_not_numbered(run, mails, tmp_path):
+    rows = [{"body": "rain", "date": "2015-01-01"}] * 7 + [{"body": "rain"}]
+    (tmp_path / "gap.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("trends", "model", tmp_path / "gap.jsonl", *YEARS, "--epsilon", 1, "-o", tmp_path / "x.json", "-q")
+    assert done.code == 2
+    assert "has no column 'date'; its columns are 'body'." in done.err
+    assert "8" not in done.err.replace(str(tmp_path), "")
+
+
 def test_an_odd_date_is_never_quoted(run, mails, tmp_path):
     """Dates of every kind: the reader turns them into text that can be read, or into nothing."""
     odd = ["2015-05-01", "secret", None, 20150501, ["secret"], {"a": "secret"}, "s" * 5000, 1e300, True, "2016-06-06"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import Guarantee, Trends
+from discreet.privacy import Unit
 from discreet.trends.page import html
 from tests.support.browser import open_browser, programs
 
@@ -23,7 +24,7 @@ def made(by: str = "month", n: int = 24, k: int = 3) -> Trends:
     names = (
         tuple(f"<i>{HOSTILE[i % 5]}{i}" for i in range(n)) if by == "class" else tuple(f"2015-{i:02}" for i in range(n))
     )
-    return Trends(by, names, sums, 8.0, (HOSTILE,) * k, Guarantee.none("<u>reason</u>"), [], 1.25)
+    return Trends(by, names, sums, 8.0, (HOSTILE,) * k, Unit.USER, Guarantee.none("<u>reason</u>"), [], 1.25)
 
 
 class Parsed(HTMLParser):
@@ -61,6 +62,7 @@ def test_figures_show_released_numbers_and_gaps():
     assert numbers.count("<td>–</td>") == 6
     assert f"{100 * trends.shares[3, 0]:.2f}%" in numbers
     assert "ε = 1.25" in page
+    assert "A user in n slices counts" in page
     empty = made()
     empty.sums[:] = 0.0
     assert "No slice is large enough" in html(empty)

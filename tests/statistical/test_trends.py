@@ -10,7 +10,7 @@ from discreet import PrivateTrends, Release, Trends
 from discreet._random import Key
 from discreet.corpus import Corpus, Vocabulary
 from discreet.mechanisms.noise import add_discrete_gaussian
-from discreet.privacy import Guarantee
+from discreet.privacy import Guarantee, Unit
 from discreet.trends.plan import LEAST
 
 N_TOPICS, SCALE, NOISE = 20, 4096.0, 8.0
@@ -25,7 +25,9 @@ def drawn(size: float, runs: int, seed: int) -> Trends:
     cells = np.rint(np.tile(size * MIX, (runs, 1)) * steps).astype(np.int64)
     add_discrete_gaussian(cells, SCALE, Key.from_seed(seed), 1)
     names = tuple(map(str, range(runs)))
-    return Trends("year", names, cells / steps, NOISE, (("w",),) * N_TOPICS, Guarantee.none("a test"), [])
+    return Trends(
+        "year", names, cells / steps, NOISE, (("w",),) * N_TOPICS, Unit.DOCUMENT, Guarantee.none("a test"), []
+    )
 
 
 def bounds(n: int) -> tuple[float, float]:

@@ -125,6 +125,7 @@ def test_every_day_is_in_the_period_of_its_name():
         (1426550400, UNREADABLE),
         ("9999-12-31", OUTSIDE),
         ("0000-00-00", UNREADABLE),
+        pytest.param(10**5000, UNREADABLE, id="5,000 digits"),
     ],
 )
 def test_the_place_of_a_date_by_month(value, place):
@@ -157,7 +158,7 @@ def test_classes():
     assert classes.names == ("east", "west", "2000")
     places = places_of(classes, ["west", " east ", "2000", 2000, 2000.0, "south", None, ["east"]], 8)
     assert places.tolist() == [1, 0, 2, 2, 2, OUTSIDE, OUTSIDE, UNREADABLE]
-    assert [classes.plain(value) for value in ("west", "south", None)] == ["west", "", ""]
+    assert [classes.plain(value) for value in ("west", "south", None, 10**5000)] == ["west", "", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +274,7 @@ def made(sums, noise=1.0, by="year"):
     sums = np.array(sums, float)
     names = tuple(str(2000 + i) for i in range(len(sums)))
     words = tuple((f"w{k}", "<b>") for k in range(sums.shape[1]))
-    return Trends(by, names, sums, noise, words, Guarantee.none("a test"), [])
+    return Trends(by, names, sums, noise, words, Unit.DOCUMENT, Guarantee.none("a test"), [])
 
 
 def test_errors_by_hand():

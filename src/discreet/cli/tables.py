@@ -87,7 +87,9 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], *, private: bo
             file.flush()
             os.fsync(file.fileno())
         if not private:
-            os.chmod(temporary, 0o644)
+            hidden = os.umask(0o077)
+            os.umask(hidden)
+            os.chmod(temporary, 0o666 & ~hidden)
         os.replace(temporary, path)
     except BaseException:  # Ctrl-C included
         os.unlink(temporary)

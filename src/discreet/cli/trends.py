@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -175,7 +176,9 @@ def _documents(
     how: dict[str, Any] = {"vocabulary": release.vocabulary, "tokenizer": release.tokenizer, "quiet": quiet}
     name = named_set(file, dataset)
     if name is not None:
-        corpus = open_corpus(file, dataset, text=text, group=group, label=column, **how) if by_class else None
+        if column is not None:
+            raise InputError(f"the data set {name!r} has fixed columns. Leave --column out.")
+        corpus = open_corpus(file, dataset, text=text, group=group, **how) if by_class else None
         if corpus is None or corpus.labels is None:
             raise InputError(
                 f"the data set {name!r} is read without {'classes' if by_class else 'dates'}. Name a file."
@@ -188,9 +191,10 @@ def _documents(
     try:
         return open_corpus(file, dataset, text=text, group=group, label=column, label_as=slices.plain, **how)
     except InputError as error:
-        if f"no column {column!r}" in str(error):
-            raise InputError(f"{error} (--column names the column of {what}.)") from None
-        raise
+        if f"no column {column!r}" not in str(error):
+            raise
+        where = re.sub(r": (?:line|item|row) [\d,]+(?= has no column)", "", str(error))  # one without a date, perhaps
+        raise InputError(f"{where} (--column names the column of {what}.)") from None
 
 
 def _write(found: Trends, output: Path, paid: Paid) -> Any:

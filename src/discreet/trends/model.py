@@ -133,6 +133,8 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
             release.topics, release.alpha, alpha_rest=release.alpha_rest, scale=steps, clip=steps
         )
         engine.close()
+        words = tuple(tuple(best) for best in release.top_words(BEST_WORDS))
+        with_model = self._with_model(release, plan, fit.unit)  # here: after the charge nothing may fail
         reservation = fit.reserve((plan.entry,))  # [reserve] before any noise is drawn
         noisy = Releases(reservation, fit.key).release(sums, plan.event)
         public = ["n_units is public"] if self.n_units is not None else []
@@ -142,10 +144,11 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
             slices=slices.names,
             sums=noisy / steps,
             noise=plan.noise,
-            topics=tuple(tuple(words) for words in release.top_words(BEST_WORDS)),
+            topics=words,
+            unit=fit.unit,
             guarantee=self.guarantee_,
             ledger=[plan.entry.to_json()],
-            with_model=self._with_model(release, plan, fit.unit),
+            with_model=with_model,
         )
         if not foreseen and not self.trends_.enough.any():
             warn_caller(

@@ -15,7 +15,7 @@ from importlib.resources import files
 import numpy as np
 
 from discreet import _svg
-from discreet.privacy.guarantee import rounded_up
+from discreet.privacy.guarantee import Unit, rounded_up
 from discreet.trends.shares import Trends
 
 MOST_CELLS = 50_000
@@ -69,9 +69,8 @@ def html(trends: Trends, title: str = "") -> str:
 
 
 def _about(trends: Trends) -> list[str]:
-    unit = trends.guarantee.unit
-    counted = "users" if unit == "user" else "documents"
-    weight = " A user in n slices counts 1/√n in each." if unit == "user" else ""
+    counted = f"{trends.unit}s"
+    weight = " A user in n slices counts 1/√n in each." if trends.unit is Unit.USER else ""
     lines = [
         f"The share of each topic in the {counted} of each {'class' if trends.by == 'class' else trends.by}, with 95% "
         "intervals of the noise that was added for privacy. The intervals say nothing about documents that are not in "

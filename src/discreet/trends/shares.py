@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import BoolArray, FloatArray
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import Guarantee, Unit
 from discreet.trends.plan import LEAST
 
 CONFIDENCE = 0.95
@@ -41,6 +41,8 @@ class Trends:
     """The deviation of the noise in each sum."""
     topics: tuple[tuple[str, ...], ...]
     """The best words of each topic."""
+    unit: Unit
+    """What is counted: documents, or users."""
     guarantee: Guarantee
     ledger: list[dict[str, Any]]
     """What was charged."""
@@ -120,6 +122,7 @@ class Trends:
         shares, errors = self.shares, self.standard_errors
         return {
             "by": self.by,
+            "unit": str(self.unit),
             "topics": [list(words) for words in self.topics],
             "slices": [
                 {

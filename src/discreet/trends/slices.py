@@ -131,7 +131,7 @@ class Periods:
             return _span(value)
         try:
             day = datetime.strptime(value.strip(), self.date_format).date()
-        except (ValueError, re.error):
+        except Exception:  # of whatever kind: its message would repeat the date
             return None
         return day, day
 
@@ -247,8 +247,8 @@ def _span(value: Any) -> Span | None:
         return day, day
     if isinstance(value, bool) or not isinstance(value, str | int | float | np.integer | np.floating):
         return None
-    text = str(value).strip()
     try:
+        text = str(value).strip()  # not of an integer of 5,000 digits
         if found := _SPAN.fullmatch(text):
             return date.fromisoformat(found[1]), date.fromisoformat(found[2])
         if found := _DATE.fullmatch(text):
@@ -315,4 +315,7 @@ def _class_name(value: Any) -> str:
         return ""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
-    return str(value).strip() if isinstance(value, str | int | np.integer) else ""
+    try:
+        return str(value).strip() if isinstance(value, str | int | np.integer) else ""
+    except ValueError:  # an integer of 5,000 digits
+        return ""
