@@ -247,7 +247,7 @@ def _table(found: Trends) -> None:
     overall = found.overall()
 
     def cell(i: int, k: int) -> str:
-        return f"{shares[i, k]:.1%} ± {errors[i, k]:.1%}".replace("-", "−")
+        return f"{shares[i, k]:.2%} ± {errors[i, k]:.2%}".replace("-", "−")
 
     if overall is None:
         best = [max(shown, key=lambda i, k=k: shares[i, k]) for k in range(found.n_topics)]  # type: ignore[misc]
@@ -262,7 +262,7 @@ def _table(found: Trends) -> None:
             str(k),
             cell(first, k),
             cell(last, k),
-            f"{100 * moved[k]:+.1f}{'' if abs(moved[k]) > margin[k] else ' (noise?)'}".replace("-", "−"),
+            f"{100 * moved[k]:+.2f}{'' if abs(moved[k]) > margin[k] else ' (noise?)'}".replace("-", "−"),
             words[k],
         )
         for k in range(found.n_topics)
