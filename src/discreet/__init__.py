@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from discreet.privacy import Ledger as Ledger
     from discreet.privacy.budget import BudgetFile as BudgetFile
     from discreet.release.release import Release as Release
+    from discreet.trends.model import PrivateTrends as PrivateTrends
+    from discreet.trends.shares import Trends as Trends
 
     __version__: str
 
@@ -64,11 +66,13 @@ _HOMES = {
     "InputError": "discreet._errors",
     "Ledger": "discreet.privacy",
     "Plan": "discreet.planning",
+    "PrivateTrends": "discreet.trends.model",
     "PrivateVectorizer": "discreet.models.vectorizer",
     "RelatedWordsMonitor": "discreet.models.related",
     "Release": "discreet.release.release",
     "ReleaseError": "discreet._errors",
     "Reports": "discreet.models.local.reports",
+    "Trends": "discreet.trends.shares",
     "Vocabulary": "discreet.corpus",
     "WouldLeak": "discreet._errors",
     "datasets": "discreet.corpus.datasets",

@@ -24,6 +24,7 @@ from discreet import engines
 from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
 from discreet.engines import interface
+from discreet.engines.threads.documents import mixtures
 from discreet.engines.threads.sweeps import ThreadSweeps
 from discreet.engines.threads.units import ThreadUnits
 
@@ -34,6 +35,7 @@ PROTOCOLS = {
     "open_sweeps": interface.SweepEngine,
     "open_units": interface.UnitEngine,
     "open_proportions": interface.ProportionEngine,
+    "open_slices": interface.SliceEngine,
     "open_variational_units": interface.VariationalUnitEngine,
     "open_kept_units": interface.KeptUnitEngine,
     "open_moments": interface.MomentEngine,
@@ -60,6 +62,8 @@ def opened(backend: Any, opening: str, *, users: Any = None, n_threads: int = 1,
         return engine
     if opening == "open_moments":
         return backend.open_moments(corpus, users, max_tokens=20, key=key, n_threads=n_threads)
+    if opening == "open_slices":
+        return backend.open_slices(corpus, users, np.arange(corpus.n_documents) % 3 - 1, 2, n_threads=n_threads)
     if opening == "open_proportions":
         return backend.open_proportions(corpus, users, key, max_tokens=30, n_threads=n_threads)
     return getattr(backend, opening)(corpus, users, K, key, max_tokens=30, n_threads=n_threads)
@@ -101,6 +105,8 @@ def answers(engine: Any) -> list[np.ndarray]:
     if hasattr(engine, "proportions"):
         topics, weights = table().T / table().sum(axis=0)[:, None], np.linspace(1.0, 90.0, N_WORDS)
         mixed = engine.proportions(topics, ALPHA, scale=400.0, clip=150.0)
+        if hasattr(engine, "n_slices"):
+            return [mixed, engine.proportions(topics, ALPHA, alpha_rest=0.7, scale=100.0, clip=150.0)]
         return [engine.size_histogram(20), engine.root_counts(weights, 70.0), mixed]
     found = [engine.coins(1, ALWAYS // 2), one_round(engine, ALWAYS // 2), one_round(engine, ALWAYS // 3, 2)]
     if hasattr(engine, "shares"):
@@ -134,7 +140,7 @@ def test_an_engine_has_the_members_of_its_protocol(backend, opening):
             assert hasattr(engine, name), name
         else:
             assert inspect.signature(getattr(type(engine), name)) == inspect.signature(method), name
-    assert seen >= 9
+    assert seen >= (5 if opening == "open_slices" else 9)
 
 
 @every_backend
@@ -148,12 +154,60 @@ def test_threads_do_not_change_a_bit(backend, opening, users):
 
 
 @every_backend
-@every_engine
+@pytest.mark.parametrize("opening", [opening for opening in PROTOCOLS if opening != "open_slices"])  # draws nothing
 def test_a_seed_gives_the_same_bits_and_another_seed_others(backend, opening):
     one, again, other = (answers(opened(backend, opening, users=np.arange(60) // 4, seed=s)) for s in (1, 1, 2))
     for a, b in zip(one, again, strict=True):
         assert_array_equal(a, b)
     assert any(not np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+# --- slices ----------------------------------------------------------------------------------------------------------
+
+
+@every_backend
+@by_user
+@pytest.mark.parametrize("alpha_rest", [None, 2.5])
+def test_slices_are_the_sum_of_their_units(backend, users, alpha_rest):
+    """Each unit's proportions by slice, computed from `mixtures` and added up; no unit is longer than the clip."""
+    corpus, places = documents(), np.arange(60) % 5 % 3 - 1  # in no slice, in 0 or in 1
+    topics = table().T / table().sum(axis=0)[:, None]
+    groups = np.arange(60) if users is None else users
+    scale = 2.0**16
+
+    def sums(which: np.ndarray) -> np.ndarray:
+        of = None if users is None else users[which]
+        engine = backend.open_slices(corpus[which], of, places[which], 2)
+        return np.asarray(engine.proportions(topics, ALPHA, alpha_rest=alpha_rest, scale=scale, clip=scale))
+
+    expected = np.zeros((60, 2, K))
+    for unit in np.unique(groups):
+        pieces = [np.flatnonzero((groups == unit) & (places == s)) for s in (0, 1)]
+        n = sum(len(piece) > 0 for piece in pieces)
+        for s, piece in enumerate(pieces):
+            if len(piece):
+                text = Corpus(corpus[piece].words, [0, corpus[piece].n_tokens], corpus.vocabulary)
+                expected[unit, s] = _without_prior(topics, text, alpha_rest) / np.sqrt(n)
+    alone = [sums(np.flatnonzero(groups == unit)) for unit in np.unique(groups)]
+    for unit, part in zip(np.unique(groups), alone, strict=True):
+        assert (part**2).sum() <= scale**2
+        assert_allclose(part / scale, expected[unit], atol=2e-3)  # EM stops a little earlier here
+    assert_array_equal(sums(np.arange(60)), sum(alone))
+
+
+def _without_prior(topics: np.ndarray, text: Corpus, alpha_rest: float | None) -> np.ndarray:
+    """The mean over tokens of q_ik ∝ θ_k φ_kw(i), with θ from fold-in."""
+    theta = mixtures(topics, ALPHA, text, alpha_rest=alpha_rest)[0]
+    weights = theta[:, None] * topics[:, text.words]
+    return np.asarray((weights / weights.sum(axis=0)).mean(axis=1))
+
+
+@every_backend
+def test_slices_without_documents_are_there(backend):
+    engine = backend.open_slices(documents()[[]], None, np.empty(0, np.int64), 3)
+    assert_array_equal(engine.proportions(table().T, ALPHA, scale=9.0, clip=9.0), np.zeros((3, K)))
+    nowhere = backend.open_slices(documents(), None, np.full(60, 3), 3)
+    assert not nowhere.proportions(table().T, ALPHA, scale=9.0, clip=9.0).any()
 
 
 # --- sweeps ----------------------------------------------------------------------------------------------------------

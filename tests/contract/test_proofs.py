@@ -68,6 +68,11 @@ PROOFS = {
         ("training/inputs.py", "engines/threads/units.py", "mechanisms/release.py"),
         least=12,
     ),
+    "trends/proof.md": Proof(
+        ("trends/model.py", "trends/slices.py", "engines/threads/slices.py"),
+        ("kernels/sums/clipped.py", "training/inputs.py", "mechanisms/release.py"),
+        least=12,
+    ),
     "models/spectral/proof.md": Proof(SPECTRAL, least=12),
     "models/variational/proof.md": Proof(VARIATIONAL),
     "models/subsampled/proof.md": Proof(

@@ -32,6 +32,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *(*LEDGE, "corpus", "kernels", "privacy", "mechanisms", "planning"),
         *("engines", "evaluation", "release", "training"),
     ),
+    "trends": (  # models: what estimators share
+        *(*LEDGE, "_svg", "corpus", "privacy", "mechanisms"),
+        *("engines", "release", "training", "models"),
+    ),
     "attacks": (*LEDGE, "_svg", "models", "mechanisms", "privacy", "evaluation", "corpus"),
     "collector": (*LEDGE, "release", "models", "corpus", "mechanisms.local", "privacy"),
     "report": (*LEDGE, "release", "evaluation", "attacks"),

@@ -336,6 +336,10 @@ def test_the_figure_is_well_formed_and_its_points_are_where_they_belong(results)
         assert 0 <= float(element.get("cx")) <= float(root.get("width"))
 
 
+def test_lines_of_numbers_are_named():
+    assert [svg._named("epsilon", 0.5), svg._named("method", "plain")] == ["ε = 0.5", "plain"]
+
+
 def test_axes_have_round_ticks():
     assert _svg._linear_ticks(0.0, 10.0) == pytest.approx([0, 2, 4, 6, 8, 10])
     assert _svg._linear_ticks(401.0, 428.0) == pytest.approx([410, 420])

@@ -210,7 +210,7 @@ def test_text_to_topics_with_selected_phrases(tmp_path):
     assert "new_york" in release.vocabulary
     said = json.loads((tmp_path / "model" / "release.json").read_text())["tokenizer"]
     assert said == {"rules": "letters 1", "lowercase": True, "phrases": 2}
-    corpus = release._read(["New York. Wind of new york"], None)
+    corpus = release.documents(["New York. Wind of new york"])
     assert [release.vocabulary[w] for w in corpus.words] == ["new_york", "wind", "new_york"]
 
 

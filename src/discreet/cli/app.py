@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli import attack, audit, budget, collect, data, demo, fit, models, plan, reproduce
+from discreet.cli import attack, audit, budget, collect, data, demo, fit, models, plan, reproduce, trends
 from discreet.cli.panels import InPanels
 
 app = typer.Typer(
@@ -45,6 +45,12 @@ class Fit(InPanels):
     panels = fit.PANELS
 
 
+class Trends(InPanels):
+    """Has nearly as many."""
+
+    panels = trends.PANELS
+
+
 def _add(function: Callable[..., None], short_help: str, example: str, kind: type[TyperCommand] = TyperCommand) -> None:
     """``\b`` keeps the example on its own line, unwrapped, so that it can be copied."""
     app.command(cls=kind, short_help=short_help, epilog=f"\b\nExample:  {example}")(function)
@@ -77,6 +83,12 @@ _add(
     models.evaluate,
     "Measure a model on documents",
     "discreet evaluate mails-model held-out.jsonl --text body --json",
+)
+_add(
+    trends.trends,
+    "Write topic shares by time or class, with noise for privacy",
+    "discreet trends mails-model mails.jsonl --by month --from 2015 --to 2016 --epsilon 0.5 -o trends.html",
+    Trends,
 )
 _add(
     budget.budget,

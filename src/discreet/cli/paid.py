@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,8 +40,8 @@ class Paid:
 
 
 @contextmanager
-def stoppable(checkpoint: Path | None, paid: Paid) -> Iterator[None]:
-    """Ctrl-C with a checkpoint is a pause; without one nothing is kept. In both cases the note says what was
+def stoppable(checkpoint: Path | None, paid: Paid, lost: str = "no model was written.") -> Iterator[None]:
+    """Ctrl-C with a checkpoint is a pause; without one nothing is kept (``lost``). In both cases the note says what was
     charged."""
     from discreet.training.pause import Paused, finishing
 
@@ -52,7 +52,7 @@ def stoppable(checkpoint: Path | None, paid: Paid) -> Iterator[None]:
         if checkpoint is None or not checkpoint.exists():
             if not str(paid):
                 raise
-            kept = "no model was written."
+            kept = lost
         elif isinstance(stop, Paused):
             kept = (
                 f"the run is kept in {checkpoint} (private). The same command resumes it; nothing is repeated "
@@ -88,25 +88,31 @@ def check_space(output: Path, needed: int) -> None:
 
 
 def save(release: Release, output: Path, *, overwrite: bool, paid: Paid) -> ReleaseError | None:
-    """Write the model: where it was asked for or, if that fails, wherever there is room; the error that says where it
-    is, if any."""
+    """Write the model with `write_or_keep`."""
+    return write_or_keep(lambda path: release.save(path, overwrite=overwrite), output, "The model", paid)
+
+
+def write_or_keep(write: Callable[[Path], object], output: Path, what: str, paid: Paid) -> ReleaseError | None:
+    """Write where it was asked for or, if that fails, wherever there is room; the error that says where it is, if
+    any."""
     try:
-        release.save(output, overwrite=overwrite)
-    except ReleaseError as error:
+        write(output)
+    except (ReleaseError, InputError, OSError) as error:
         for parent in (tempfile.gettempdir(), Path.cwd(), os.path.expanduser("~")):
-            with suppress(ReleaseError, OSError):
+            with suppress(ReleaseError, InputError, OSError):
                 return ReleaseError(
-                    f"{error} The model is complete: it is in {_kept(release, Path(parent), output.name)}. Move it "
-                    f"where you want it.{paid}"
+                    f"{error} {what} is complete: it is in {_kept(write, Path(parent), output.name)}. Move it where "
+                    f"you want it.{paid}"
                 )
-        raise ReleaseError(f"{error} The model is lost.{paid}") from None
+        raise ReleaseError(f"{error} {what} is lost.{paid}") from None
     return None
 
 
-def _kept(release: Release, parent: Path, name: str) -> Path:
+def _kept(write: Callable[[Path], object], parent: Path, name: str) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="discreet-", dir=parent))
     try:
-        return release.save(folder / name)
+        write(folder / name)
     except BaseException:
         folder.rmdir()
         raise
+    return folder / name

@@ -139,13 +139,14 @@ def open_corpus(
     codebook: Path | Codebook | None = None,
     tokenizer: Tokenizer | None = None,
     max_tokens: int | None = None,
+    label_as: Callable[[Any], str] | None = None,
     quiet: bool = False,
 ) -> Corpus:
     """Read what was asked for. Only options that were given are passed on: a reader refuses what it cannot use.
 
     ``tokenizer`` is that of a model, for text that has not been counted yet, and ``codebook`` may be that of a model of
     pictures; ``max_tokens`` limits the tokens of a row of counts. What ``id_column`` holds becomes the labels of the
-    corpus. Unless ``quiet``, a bar shows what has been read.
+    corpus; ``label_as`` is that of ``read_table``. Unless ``quiet``, a bar shows what has been read.
     """
     from discreet.cli.startup import load_sklearn
 
@@ -181,6 +182,8 @@ def open_corpus(
             if file != "-" and inner_suffix(Path(str(file))) not in SUFFIXES:
                 raise InputError(f"--id names a column, and {file} has none. Leave it out: rows are numbered in order.")
         load = partial(read, str(file), **columns)
+        if label_as is not None:
+            load = partial(load, label_as=label_as)
     if holds_pictures(file, dataset):
         told: dict[str, Any] = {"vocabulary": vocabulary, "stop-words": stop_words, "token-pattern": token_pattern}
         for option, value in {**told, "lemmas": lemmas, "phrases": phrases}.items():

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -26,21 +26,27 @@ def check_output(path: Path, *, overwrite: bool, with_ids: bool = False) -> None
     release."""
     if path == STDOUT:
         return
-    if path.suffix.lower() not in _WRITERS:
-        raise InputError(f"{path} must end in {', '.join(_WRITERS)}, which selects the format. Choose one of them.")
     if with_ids and path.suffix.lower() == ".npy":
         raise InputError(f"{path} would hold numbers only, so there is no place for --id. Choose .csv or .jsonl.")
+    check_place(path, _STARTS, "transform", overwrite=overwrite)
+    if is_release(path.absolute().parent):
+        raise InputError(
+            f"{path} would lie in a model's folder, which is meant to be given away. Choose another place."
+        )
+
+
+def check_place(path: Path, starts: Mapping[str, tuple[bytes, ...]], command: str, *, overwrite: bool) -> None:
+    """Whether a result of ``command`` can be written there. ``starts``: how files of each ending begin; nothing else is
+    overwritten."""
+    if path.suffix.lower() not in starts:
+        raise InputError(f"{path} must end in {', '.join(starts)}, which selects the format. Choose one of them.")
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name a file that does not exist yet.")
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already. Choose another name, or add --overwrite.")
-    if path.exists() and not _is_earlier_result(path):
+    if path.exists() and not _is_earlier_result(path, starts[path.suffix.lower()]):
         raise InputError(
-            f"{path} is not an earlier result of `discreet transform`, so it is not overwritten. Choose another."
-        )
-    if is_release(path.absolute().parent):
-        raise InputError(
-            f"{path} would lie in a model's folder, which is meant to be given away. Choose another place."
+            f"{path} is not an earlier result of `discreet {command}`, so it is not overwritten. Choose another."
         )
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path} cannot be written: its folder does not exist. Create it first.")
@@ -57,24 +63,33 @@ def _named(path: Path) -> Iterator[None]:
         raise InputError(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from None
 
 
-def _is_earlier_result(path: Path) -> bool:
+def _is_earlier_result(path: Path, starts: tuple[bytes, ...]) -> bool:
     with open(path, "rb") as file:
-        start = file.read(40)
-    return start == b"" or start.startswith(_STARTS[path.suffix.lower()])
+        start = file.read(max(map(len, starts)))
+    return start == b"" or start.startswith(starts)
 
 
 def write_rows(path: Path, rows: FloatArray, ids: AnyArray | None = None) -> None:
-    """Into a temporary sibling that only its owner can read (rows describe private documents), then renamed."""
+    """Into a file that only its owner can read: rows describe private documents."""
     if path == STDOUT:
         sys.stdout.flush()
         _csv(sys.stdout.buffer, rows, ids)
         return
+    write_whole(path, lambda file: _WRITERS[path.suffix.lower()](file, rows, ids))
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object], *, private: bool = True) -> None:
+    """Into a temporary sibling, then renamed. If ``private``, only its owner can read the file."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
     try:
         with _named(path), open(descriptor, "wb") as file:
-            _WRITERS[path.suffix.lower()](file, rows, ids)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
+        if not private:
+            hidden = os.umask(0o077)
+            os.umask(hidden)
+            os.chmod(temporary, 0o666 & ~hidden)
         os.replace(temporary, path)
     except BaseException:  # Ctrl-C included
         os.unlink(temporary)

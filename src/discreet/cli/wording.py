@@ -44,13 +44,19 @@ OPTIONS = {
     "checkpoint": "--checkpoint",
     "configuration": "--configuration",
     "adaptive": "--adaptive",
+    "by": "--by",
+    "start": "--from",
+    "end": "--to",
+    "classes": "--classes",
+    "date_format": "--date-format",
+    "public_model": "--public-model",
 }
 """Parameter → option."""
 
 _PLAIN = (
     *("epsilon", "delta", "alpha", "beta", "groups", "collections", "vocabulary", "public"),
     *("share", "checkpoint", "configuration", "adaptive", "lemmas", "phrases", "codebook"),
-    *("group", "collection", "text", "label", "overwrite"),
+    *("group", "collection", "text", "label", "overwrite", "by", "start", "end", "classes"),
 )
 """Parameters whose names are also words: they are options only where ``=`` follows."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus.builder import CorpusBuilder
@@ -191,7 +191,8 @@ def load(
     if name in ("20newsgroups", "enron"):
         builder = CorpusBuilder(vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
         return _enron(path, builder) if name == "enron" else _newsgroups(path, split, builder)
-    return read_table(path, **dict(known.columns), vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
+    columns: dict[str, Any] = dict(known.columns)
+    return read_table(path, **columns, vocabulary=vocabulary, max_words=max_words, tokenizer=tokenizer)
 
 
 def patches(name: str, grid: Grid | None = None) -> Patches:

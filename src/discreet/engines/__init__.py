@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         KeptUnitEngine,
         MomentEngine,
         ProportionEngine,
+        SliceEngine,
         SweepEngine,
         UnitEngine,
         VariationalUnitEngine,
@@ -50,6 +51,15 @@ def open_proportions(
     from discreet.engines.threads.proportions import ThreadProportions
 
     return ThreadProportions(corpus, groups, 1, key, max_tokens=max_tokens, n_threads=n_threads)
+
+
+def open_slices(
+    corpus: Corpus, groups: AnyArray | None, slices: IntArray, n_slices: int, *, n_threads: int | None = None
+) -> SliceEngine:
+    """Topic proportions by slice. ``slices`` holds the slice of each document, from 0; outside this range: none."""
+    from discreet.engines.threads.slices import ThreadSlices
+
+    return ThreadSlices(corpus, groups, slices, n_slices, n_threads=n_threads)
 
 
 def open_variational_units(

@@ -203,6 +203,26 @@ class ProportionEngine(WordEngine, Protocol):
         whole numbers, added up. ``scale`` and ``clip`` are in steps of the grid."""
 
 
+class SliceEngine(Protocol):
+    """Topic proportions of all units by slice. Nothing is random."""
+
+    n_words: int
+    n_slices: int
+    n_threads: int
+
+    def proportions(
+        self, topics: FloatArray, alpha: FloatArray, *, alpha_rest: float | None = None, scale: float, clip: float
+    ) -> IntArray:
+        """The proportions of ``topics``, topic × word, in all units, slice × topic, times ``scale``, each unit's
+        clipped and rounded to whole numbers, added up. ``scale`` and ``clip`` are in steps of the grid.
+
+        A unit in n slices contributes 1/√n of its proportions in each. Documents in no slice contribute nothing.
+        """
+
+    def close(self) -> None:
+        """Release threads or connections."""
+
+
 class UnitEngine(WordEngine, Protocol):
     """Rounds without state: each is one map over units and one sum of whole numbers.
 

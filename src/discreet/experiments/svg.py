@@ -36,8 +36,15 @@ def draw(plot: Plot, results: Results) -> str:
     for i, panel in enumerate(panels):
         where = {} if plot.panels is None else {plot.panels: panel}
         parts += _panel(plot, shown, where, LEFT + i * (PANEL_WIDTH + GAP), first=i == 0)
-    parts += _legend({label(name): flat for name, flat in across.items()}, columns, TOP + PANEL_HEIGHT + BOTTOM + 6)
+    parts += _legend(
+        {_named(plot.lines, name): flat for name, flat in across.items()}, columns, TOP + PANEL_HEIGHT + BOTTOM + 6
+    )
     return figure(width, height, parts)
+
+
+def _named(coordinate: str, value: Any) -> str:
+    """A number says nothing without its name."""
+    return f"{symbol(coordinate)} = {label(value)}" if isinstance(value, int | float) else label(value)
 
 
 def lines_of(plot: Plot, shown: Results, where: dict[str, Any]) -> list[Line]:

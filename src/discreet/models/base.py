@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._errors import InputError, counted
@@ -18,6 +17,7 @@ from discreet.corpus.selected import SelectedCounts
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.threads.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
+from discreet.models.estimator import check_parameters
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
 from discreet.release.folder import WORD_USE
@@ -66,13 +66,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise InputError(" ".join(str(error).split())) from None  # an array prints on several lines
-        for name in ("epsilon", "delta"):
-            if isinstance(getattr(self, name, None), bool):
-                raise InputError(f"{name} must be a number; found {getattr(self, name)}.")
+        check_parameters(self)
         for callback in getattr(self, "callbacks", None) or ():
             if hasattr(callback, "begin") and not self.shows_run:
                 raise InputError(

@@ -23,8 +23,9 @@ from numbers import Integral
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
-from sklearn.utils._param_validation import Options, StrOptions
+from sklearn.utils._param_validation import InvalidParameterError, Options, StrOptions
 
+from discreet._errors import InputError
 from discreet.models.bounds import AtLeastOne, Delta, RandomState, Rate, Sweeps, Tokens
 from discreet.privacy.ledger import Ledger
 from discreet.training.loop import Callback, Measures, Trained, run_sweeps
@@ -64,6 +65,17 @@ def allowed(hint: Any) -> list[Any]:
         words, numbers = {v for v in values if isinstance(v, str)}, {v for v in values if not isinstance(v, str)}
         return [*([Options(Integral, numbers)] if numbers else []), *([StrOptions(words)] if words else [])]
     return [origin or hint]
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters outside their ranges, in one line."""
+    try:
+        model._validate_params()
+    except InvalidParameterError as error:
+        raise InputError(" ".join(str(error).split())) from None  # an array prints on several lines
+    for name in ("epsilon", "delta"):
+        if isinstance(getattr(model, name, None), bool):
+            raise InputError(f"{name} must be a number; found {getattr(model, name)}.")
 
 
 @estimator

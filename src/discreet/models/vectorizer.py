@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._errors import InputError, WouldLeak
@@ -24,7 +24,7 @@ from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost
 from discreet.mechanisms.vocabulary import VocabularyPlan, select_words, words_of_units
 from discreet.models.bounds import AtLeastOne, Delta, Epsilon, RandomState
-from discreet.models.estimator import estimator
+from discreet.models.estimator import check_parameters, estimator
 from discreet.models.notebook import ShowsGuarantee
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import rounded_up
@@ -144,7 +144,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         self.__dict__.pop("_selected", None)  # of an earlier fit, whose guarantee is gone
         self._check_units(plan)
         corpus = self._read_all(X)
-        fit = PrivateFit(self, corpus, groups=groups, selects_words=True)
+        fit = PrivateFit(self, corpus, groups=groups, no_word_list=True)
         fit.key = fit.key if key is None else key
         numbers = np.arange(corpus.n_documents) if fit.groups is None else fit.groups
         with Bar("selecting words", plan.rounds, self.progress) as advance:
@@ -180,10 +180,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
 
     def plan(self) -> VocabularyPlan:
         """What a fit will charge: a function of the parameters alone."""
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise InputError(" ".join(str(error).split())) from None
+        check_parameters(self)
         return VocabularyPlan.make(
             Budget(float(self.epsilon), float(self.delta)),
             rerouting=self.rerouting,

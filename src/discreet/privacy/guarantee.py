@@ -42,6 +42,7 @@ class Observer(StrEnum):
     STATISTICS = "statistics"  # every noisy statistic released in training; the model is a function of these
     TRAJECTORY = "trajectory"  # statistics, and the topic of every token after every sweep
     REPORT = "report"  # local model: the server itself
+    TRENDS = "trends"  # noisy sums by slice under a model that was there before; not the model
 
 
 class Relation(StrEnum):
@@ -98,6 +99,7 @@ _OBSERVERS = {
     Observer.STATISTICS: "the final model and every statistic released while it was trained",
     Observer.TRAJECTORY: "the final model, every statistic and the topic of every word during training",
     Observer.REPORT: "each report as it arrives at the server",
+    Observer.TRENDS: "the trends and every noisy sum behind them (the model is counted apart)",
 }
 RESUMED = "interrupted and resumed: "
 """The beginning of a reason that reports what happened in the run, and is not a condition."""

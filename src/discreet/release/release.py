@@ -245,7 +245,7 @@ class Release:
         """
         from discreet.engines.threads.documents import mixtures  # only here: reading a release needs no numba
 
-        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        corpus, mixed = self.documents(X, tokenizer=tokenizer), self._mixed()
         if mixed is not None:
             return mixed.mixtures(corpus, collections, n_threads)
         if collections is not None:
@@ -258,7 +258,7 @@ class Release:
         """Document completion (see :func:`discreet.evaluation.completion`); arguments as in :meth:`transform`."""
         from discreet.evaluation import completion
 
-        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        corpus, mixed = self.documents(X, tokenizer=tokenizer), self._mixed()
         if mixed is not None:
             return mixed.completion(corpus, collections, n_threads)
         return completion(self.topics, corpus, alpha=self.alpha, alpha_rest=self.alpha_rest, n_threads=n_threads)
@@ -269,7 +269,7 @@ class Release:
         """See :func:`discreet.evaluation.fold_in_perplexity`; arguments as in :meth:`transform`."""
         from discreet.evaluation import fold_in_perplexity
 
-        corpus, mixed = self._read(X, tokenizer), self._mixed()
+        corpus, mixed = self.documents(X, tokenizer=tokenizer), self._mixed()
         if mixed is not None:
             return mixed.fold_in_perplexity(corpus, collections, n_threads)
         return fold_in_perplexity(
@@ -296,9 +296,10 @@ class Release:
         mixed = self._mixed()
         if mixed is None:
             raise InputError(f"a model made by {self.method} has no collections, so it predicts none.")
-        return mixed.chances(self._read(X, tokenizer), prior, n_threads)
+        return mixed.chances(self.documents(X, tokenizer=tokenizer), prior, n_threads)
 
-    def _read(self, X: Any, tokenizer: AnyTokenizer) -> Corpus:
+    def documents(self, X: Any, *, tokenizer: AnyTokenizer = None) -> Corpus:
+        """Documents in the words of the model, as :meth:`transform` reads them; other words are left out."""
         if isinstance(X, Corpus):
             check_codebook(X.codebook, self.codebook)
             return X if X.vocabulary == self.vocabulary else X.restrict(self.vocabulary)

@@ -29,8 +29,8 @@ class PrivateFit:
     """One fit of ``model`` that protects one ``unit`` whose data are added or removed, or replaced (``relation``).
 
     ``observer`` says against whom the guarantee holds. Without ``unit``, the unit is the user if there are ``groups``
-    (by default the corpus's own), and the document if there are none. ``selects_words``: the fit selects its words
-    itself, so there is no word list to check.
+    (by default the corpus's own), and the document if there are none. ``no_word_list``: there is none to
+    check, because the fit selects its words itself, or takes those of a model that has a guarantee of its own.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class PrivateFit:
         relation: Relation = Relation.ADD_REMOVE,
         observer: Observer = Observer.STATISTICS,
         groups: Any = None,
-        selects_words: bool = False,
+        no_word_list: bool = False,
     ) -> None:
         self._model, self._corpus, self._observer = model, corpus, observer
-        self._conditions = (*(() if selects_words else check_vocabulary(corpus, groups)), *check_phrases(corpus))
+        self._conditions = (*(() if no_word_list else check_vocabulary(corpus, groups)), *check_phrases(corpus))
         self.groups = check_groups(groups, corpus) if unit in (None, Unit.USER) else None
         self.unit = unit or (Unit.DOCUMENT if self.groups is None else Unit.USER)
-        self._vocabulary = NOTHING if selects_words else vocabulary_cost(corpus, self.unit)
+        self._vocabulary = NOTHING if no_word_list else vocabulary_cost(corpus, self.unit)
         if self._vocabulary.entries and self._vocabulary.ledger.relation != relation:
             raise InputError(
                 f"the words were selected privately for adding or removing a {self.unit}, but this fit protects "

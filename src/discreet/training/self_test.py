@@ -23,6 +23,7 @@ from discreet.engines import (
     open_kept_units,
     open_moments,
     open_proportions,
+    open_slices,
     open_sweeps,
     open_units,
     open_variational_units,
@@ -174,6 +175,18 @@ def proportions() -> Iterator[Answer]:
         yield Answer("the clip of topic proportions", found, right)
     found = engine.proportions(np.eye(4), np.full(4, 1e-6), scale=np.nan, clip=CLIP)
     yield Answer("the clip of topic proportions", found, [0] * 4)
+
+
+def slice_proportions() -> Iterator[Answer]:
+    """PrivateTrends: the users of `_opened`. The third has a document in each of two slices, and so 1/√2 of both; the
+    fourth is in no slice. Scaled by 101, the first two are clipped to 50.5; the third, 71.4 in each slice, is 101
+    long and clipped to 35.7. Scaled by 40.2: 40, 40 and 28.4 in each."""
+    corpus = _corpus(np.repeat([0, 1, 0, 2, 3], [100, 1, 60, 80, 1]), 100, 101, 161, 241, 242)
+    engine = open_slices(corpus, np.array([0, 1, 2, 2, 3]), np.array([0, 0, 0, 1, -1]), 2, n_threads=1)
+    for scale, one, both in ((2 * CLIP, 50, 35), (40.2, 40, 28), (np.nan, 0, 0)):
+        right = [[one + both, one, 0, 0], [0, 0, both, 0]]
+        found = engine.proportions(np.eye(4), np.full(4, 1e-6), scale=scale, clip=CLIP)
+        yield Answer("the clip of topic proportions by slice", found, right)
 
 
 def coins() -> Iterator[Answer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -50,6 +50,7 @@ def read_table(
     vocabulary: PathLike | Iterable[str] | None = None,
     tokenizer: AnyTokenizer = None,
     max_words: int | None = None,
+    label_as: Callable[[Any], str] | None = None,
 ) -> Corpus:
     """Read documents from a table: .jsonl, .json, .csv or .tsv (these also .gz or .bz2), .parquet, or "-".
 
@@ -59,7 +60,8 @@ def read_table(
     ``text``, ``group``, ``collection`` and ``label`` name columns. A null text is an empty document, which stays; a
     text that is neither a string nor a list of words is an error. Every document needs a group (a user id, see
     ``ids.py``) and a collection where those columns are named; a null label becomes ''. ``vocabulary``, ``tokenizer``
-    and ``max_words`` are those of ``CorpusBuilder``.
+    and ``max_words`` are those of ``CorpusBuilder``. ``label_as`` turns whatever is in the column of labels into the
+    label that is kept.
     """
     builder = CorpusBuilder(vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
     source = table(path)
@@ -78,6 +80,8 @@ def read_table(
                     raise InputError(f"column {shown(group)}: {error}") from None
             if collection is not None and ids["collection"] in (None, ""):
                 raise InputError(f"the collection (column {shown(collection)}) is missing. Every document needs one.")
+            if label_as is not None and label is not None:
+                ids["label"] = label_as(ids["label"])
             builder.add(values[0], **ids)
         except InputError as error:
             raise InputError(f"{shown(source)}: {noun} {number:,}: {error}") from None

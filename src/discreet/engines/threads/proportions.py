@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from discreet._types import FloatArray, IntArray
+from discreet.engines.threads.sums import added_up
 from discreet.engines.threads.units import ThreadUnits
-from discreet.engines.threads.workers import shares
 from discreet.kernels.sums.proportions import add_proportions, add_roots
 
 TOLERANCE, MAX_STEPS = 1e-3, 50
@@ -21,21 +18,25 @@ class ThreadProportions(ThreadUnits):
     """The tokens of all units, grouped by unit. Nothing is random but which tokens of a unit are within its cap."""
 
     def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
-        return self._added(add_roots, (), (np.array(word_weights, np.float64), clip), self.n_words)
+        weights, ends = np.array(word_weights, np.float64), self._ends
+
+        def add(first: int, last: int, out: IntArray) -> None:
+            add_roots(self.words, ends, first, last, weights, clip, out)
+
+        return added_up(self._workers, ends, self.n_words, add)
 
     def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
-        table, prior = np.ascontiguousarray(topics.T), np.array(alpha, np.float64)
-        return self._added(add_proportions, (table,), (prior, TOLERANCE, MAX_STEPS, scale, clip), len(topics))
+        table, prior, ends = np.ascontiguousarray(topics.T), np.array(alpha, np.float64), self._ends
+        # one piece of text in the only slice
+        pieces = (ends, np.zeros(len(ends), np.int64), np.arange(1, len(ends) + 1))
 
-    def _added(self, kernel: Callable[..., None], before: Any, after: Any, n_cells: int) -> IntArray:
-        """What ``kernel`` adds up over all units: ``before`` and ``after`` are its arguments around the tokens."""
-        ends = self.offsets[self.first_document[1:]]  # [unit-cells] all documents of a unit are one piece of text
-        cuts = np.searchsorted(ends, ends[-1] * shares(self.n_threads)) if len(ends) else np.zeros(2, np.int64)
-        cuts[0], cuts[-1] = 0, len(ends)
-        out = np.zeros((self.n_threads, n_cells), np.int64)
+        def add(first: int, last: int, out: IntArray) -> None:
+            stop = (0.0, TOLERANCE, MAX_STEPS)
+            add_proportions(table, self.words, *pieces, first, last, prior, *stop, scale, 0.0, clip, out)
 
-        def work(thread: int, piece: int) -> None:
-            kernel(*before, self.words, ends, cuts[piece], cuts[piece + 1], *after, out[thread])
+        return added_up(self._workers, ends, len(topics), add)
 
-        self._workers.share(work, len(cuts) - 1)
-        return np.asarray(out.sum(axis=0))
+    @property
+    def _ends(self) -> IntArray:
+        """Where the tokens of each unit end."""
+        return self.offsets[self.first_document[1:]]  # [unit-cells] all documents of a unit are one piece of text
