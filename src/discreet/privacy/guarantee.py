@@ -12,9 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet._errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.privacy.events import Entry
+    from discreet.privacy.odds import Odds
 
 
 def rounded_up(epsilon: float, digits: int = 6) -> str:
@@ -186,6 +192,16 @@ class Guarantee:
             )
         return replace(self, epsilon=epsilon, delta=delta, group=size)
 
+    def odds(self, entries: Iterable[Entry] | None = None) -> Odds:
+        """How often an attacker can guess right about one unit, at most: see ``privacy/odds.py``.
+
+        ``entries`` are the charges of the model that this guarantee is about (`Release.odds` gives its own). With them
+        the odds of the model itself stand beside those that (ε, δ) alone allow.
+        """
+        from discreet.privacy.odds import odds_of
+
+        return odds_of(self, entries)
+
     # --- for people -------------------------------------------------------------------------------------------------
 
     def summary(self) -> str:
@@ -294,6 +310,11 @@ class Guarantee:
             raise InputError(f"the reasons of a guarantee must be a list; found {value['reasons']!r}.")
         epsilon = math.inf if value["epsilon"] is None else value["epsilon"]
         return cls(**{**value, "epsilon": epsilon, "reasons": tuple(value["reasons"])})
+
+
+def observed(observer: Observer) -> str:
+    """What this observer sees, in words."""
+    return _OBSERVERS[observer]
 
 
 def _group_delta(epsilon: float, delta: float, n: int) -> float:
