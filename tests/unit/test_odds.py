@@ -63,7 +63,7 @@ def test_against_a_simulated_attack() -> None:
     """Thirty Poisson-sampled Gaussians (rate 0.2, σ = 1), and the attacker who knows both laws: the likelihood ratio.
 
     400,000 runs with the unit and as many without. The share of right guesses has a standard deviation below 0.0006, so
-    the bounds at ± 0.003 fail by chance with probability below 1e-6. Odds of 28 or of 32 rounds differ by more than that
+    the bounds at ± 0.003 fail by chance with probability below 1e-6. Odds of 28 or 32 rounds differ by more than that
     (asserted), so a wrong composition is noticed.
     """
     rate, n, rounds, runs = 0.2, 400_000, 30, 20

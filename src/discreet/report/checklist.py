@@ -86,7 +86,9 @@ def _unit(release: Release) -> Question:
 def _conditions(release: Release) -> Question:
     conditions = release.guarantee.conditions if release.guarantee.basis is Basis.PROVEN else ()
     if release.guarantee.basis is Basis.PROVEN and not conditions:
-        return Question("What it assumes", "Nothing about this run.", "Choose parameters without looking at the documents.")
+        return Question(
+            "What it assumes", "Nothing about this run.", "Choose parameters without looking at the documents."
+        )
     if not conditions:
         return Question("What it assumes", "", "There is no proof whose conditions could be kept.")
     return Question("What it assumes", "", f"Make sure that {'; that '.join(conditions)}.")
@@ -96,7 +98,7 @@ def _trust(release: Release) -> Question:
     if release.guarantee.observer is Observer.REPORT:
         return Question(
             "Who is trusted",
-            "Nobody but the device of each person: noise was added before anything was sent.",
+            "Nobody but the device of each person: noise is added before a report is sent.",
             "The program on the device must be the one that was promised. That a report came, and when, is visible.",
         )
     return Question(
@@ -111,7 +113,7 @@ def _trust(release: Release) -> Question:
 def _correctness(release: Release) -> Question:
     basis = release.guarantee.basis
     if basis is Basis.PROVEN:
-        said = "The mechanism is proven, the noise is drawn as whole numbers, and the program tests its own code before a fit."
+        said = "The mechanism is proven, and the program tests its compiled code before a fit."
         return Question("Whether it was done right", said, "Audit it yourself if much depends on it: discreet audit.")
     why = "; ".join(release.guarantee.reasons)
     return Question("Whether it was done right", f"There is no proof: {why}.", "Do not publish on this basis.")
@@ -120,17 +122,21 @@ def _correctness(release: Release) -> Question:
 def _budget(release: Release) -> Question:
     said = "The ledger below lists what was charged for this model." if release.ledger else ""
     left = (
-        "Count all releases from the same documents together, with one budget file for everybody (discreet budget), and "
-        "do not publish what was measured on the documents, such as perplexity."
+        "Count all releases from the same documents together, with one budget file for everybody (discreet budget), "
+        "and do not publish what was measured on the documents, such as perplexity."
     )
     return Question("What else was released", said, left)
 
 
 def _usefulness(release: Release) -> Question:
-    said = "" if release.usefulness is None else f"{release.usefulness.summary()[0].upper()}{release.usefulness.summary()[1:]}"
+    said = (
+        ""
+        if release.usefulness is None
+        else f"{release.usefulness.summary()[0].upper()}{release.usefulness.summary()[1:]}"
+    )
     left = (
-        "Noise hides small groups first: what few people write about is missing here, and its absence says nothing. Check "
-        "decisions that rest on these topics for whom they leave out."
+        "Noise hides small groups first: what few people write about is missing here, and its absence says nothing. "
+        "Check decisions that rest on these topics for whom they leave out."
     )
     return Question("Whether it is of use, and to whom", said, left)
 
@@ -138,11 +144,11 @@ def _usefulness(release: Release) -> Question:
 _SECURITY = Question(
     "Whether the computer kept quiet",
     "",
-    "Seeds, checkpoints, logs, swap files and running times are outside the promise: keep them where the documents are.",
+    "Seeds, checkpoints, logs, swap files and running times are outside the promise. Keep them with the documents.",
 )
 _COLLECTION = Question(
     "How the documents came together",
     "",
-    "Differential privacy begins when documents are read. Consent, storage, access and deletion are not its subject, and "
-    "a leak there is not made good by noise here.",
+    "Differential privacy begins when documents are read. Consent, storage, access and deletion are not its subject, "
+    "and a leak there is not made good by noise here.",
 )

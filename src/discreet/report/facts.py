@@ -141,8 +141,8 @@ class Facts:
         }
 
     def _places(self) -> list[list[int]]:
-        """For each word: topic, ten-thousandths of the word's uses, rank in the topic (negative if it cannot be told from
-        noise there); topic, … The topics with most of its uses come first."""
+        """For each word: topic, ten-thousandths of the word's uses, rank in the topic (negative if it cannot be told
+        from noise there); topic, … The topics with most of its uses come first."""
         topics = self.release.topics
         ranks = np.empty(topics.shape, np.int64)
         np.put_along_axis(ranks, self.ranked, np.arange(1, topics.shape[1] + 1)[None, :], axis=1)

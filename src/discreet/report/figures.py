@@ -13,7 +13,7 @@ from discreet.report.facts import Facts
 from discreet.report.markup import Html, Part, tag
 
 LABELLED = 60
-"""With more topics than this, numbers on the axes of the matrix could not be read."""
+"""With more topics than this, not all of their numbers could be read in a figure."""
 
 LEVELS = 8
 """Shades of the matrix."""
@@ -23,7 +23,9 @@ def drawing(width: float, height: float, label: str, *parts: Part, cls: str | No
     return tag("svg", *parts, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=label, cls=cls)
 
 
-def bar(value: float, scale: float, *, error: float | None = None, usual: float | None = None, clear: bool = True) -> Html:
+def bar(
+    value: float, scale: float, *, error: float | None = None, usual: float | None = None, clear: bool = True
+) -> Html:
     """A bar on a line of a table, whose numbers stand beside it: 0 to 100 is the whole axis.
 
     Hollow if not ``clear``; a whisker of `CLEAR` deviations; a tick at the usual frequency of the word.
@@ -49,20 +51,18 @@ def odds_figure(odds: Odds) -> Html:
     if odds.own is not None:
         rows.append(("this model, at most", odds.own.accuracy, "own"))
     rows.append(("the promise, at most", odds.bound.accuracy, "bound"))
-    left, wide, step = 150.0, 330.0, 34.0
+    wide, step = 380.0, 46.0
     parts: list[Part] = []
     for i, (name, share, cls) in enumerate(rows):
-        y, shown = 8 + i * step, "50%" if cls == "chance" else percent(share)
+        y, shown = i * step, "50%" if cls == "chance" else percent(share)
         parts += [
-            tag("text", name, x=left - 10, y=y + 16, text_anchor="end"),
-            tag("rect", x=left, y=y, width=wide, height=24, rx=3, cls="track"),
-            tag("rect", x=left, y=y, width=f"{wide * share:.1f}", height=24, rx=3, cls=cls),
-            tag("text", shown, x=left + wide + 10, y=y + 16, cls="strong"),
+            tag("text", f"{name} ", tag("tspan", shown, cls="strong"), x=0, y=y + 14),
+            tag("rect", x=0, y=y + 20, width=wide, height=16, rx=3, cls="track"),
+            tag("rect", x=0, y=y + 20, width=f"{wide * share:.1f}", height=16, rx=3, cls=cls),
+            tag("line", x1=wide / 2, x2=wide / 2, y1=y + 17, y2=y + 39, cls="half"),
         ]
-    bottom = 8 + len(rows) * step
-    parts.append(tag("line", x1=left + wide / 2, x2=left + wide / 2, y1=2, y2=bottom, cls="half"))
     spoken = "; ".join(f"{name} {'50%' if cls == 'chance' else percent(share)}" for name, share, cls in rows)
-    return drawing(560, bottom + 4, f"Right guesses: {spoken}", parts, cls="odds")
+    return drawing(wide, step * len(rows), f"Right guesses: {spoken}", parts, cls="odds")
 
 
 def topic_map(facts: Facts) -> Html:
@@ -82,7 +82,8 @@ def topic_map(facts: Facts) -> Html:
         about = f"{facts.title(k)}: {', '.join(facts.release.vocabulary[w] for w in facts.best[k, :5])}"
         circle = tag("circle", tag("title", about), cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radii[k]:.1f}")
         circles.append(tag("g", circle, cls="topic" if present[k] else "topic absent", data_topic=k))
-        numbers.append(tag("text", str(k), x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle"))
+        if facts.n_topics <= LABELLED or radii[k] > 7:  # the others would be a heap of digits; the table has them
+            numbers.append(tag("text", str(k), x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle"))
     axes = [
         tag("line", x1=0, x2=size, y1=f"{height / 2:.1f}", y2=f"{height / 2:.1f}", cls="axis"),
         tag("line", x1=size / 2, x2=size / 2, y1=0, y2=f"{height:.1f}", cls="axis"),
@@ -103,7 +104,7 @@ def seriated(distances: FloatArray) -> IntArray:
 
 
 def matrix(facts: Facts) -> Html:
-    """Similarity 1 − Hellinger distance of all pairs. One path for each shade: forty thousand cells stay a small file."""
+    """Similarity 1 − Hellinger distance of all pairs. One path for each shade, so that forty thousand cells stay small."""
     order = seriated(facts.distances)
     likeness = 1 - facts.distances[np.ix_(order, order)]
     n, left = len(order), 26.0 if facts.n_topics <= LABELLED else 2.0
@@ -119,7 +120,9 @@ def matrix(facts: Facts) -> Html:
         if d:
             parts.append(tag("path", d=d, cls=f"shade{level}"))
     scaled = tag("g", parts, transform=f"translate({left:g} {left:g}) scale({cell:.3f})")
-    return drawing(left + n * cell, left + n * cell, "Similarity of all pairs of topics", scaled, _labels(order, left, cell))
+    return drawing(
+        left + n * cell, left + n * cell, "Similarity of all pairs of topics", scaled, _labels(order, left, cell)
+    )
 
 
 def _labels(order: IntArray, left: float, cell: float) -> Iterable[Html]:
@@ -137,5 +140,3 @@ def nearest(facts: Facts, n: int = 3) -> list[list[tuple[int, float]]]:
     distances = facts.distances + np.diag(np.full(facts.n_topics, np.inf))
     found = np.argsort(distances, axis=1, kind="stable")[:, : min(n, facts.n_topics - 1)]
     return [[(int(j), float(1 - distances[k, j])) for j in row] for k, row in enumerate(found)]
-
-

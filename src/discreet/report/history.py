@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import singledispatch
 from itertools import groupby
 from typing import Any
 
@@ -34,7 +35,11 @@ def history(release: Release) -> Html:
         parts.append(tag("p", "The ledger of this model cannot be read by this version of the program."))
     elif not entries:
         local = release.guarantee.observer is Observer.REPORT
-        said = "Nothing: noise was added on each device, and there is no ledger." if local else "Nothing: there is no ledger."
+        said = (
+            "Nothing: noise was added on each device, and there is no ledger."
+            if local
+            else "Nothing: there is no ledger."
+        )
         parts.append(tag("p", said))
     else:
         unit = str(release.guarantee.unit or "unit")
@@ -68,12 +73,14 @@ def _steps(entries: Sequence[Entry], release: Release) -> Html:
     if release.guarantee.basis is Basis.NONE:  # seeded, for instance: its planned δ
         planned = release.parameters.get("delta")
         delta = planned if isinstance(planned, float) and 0 < planned < 1 else 1e-6
-    for number, (label, group) in enumerate(groupby(entries, key=lambda entry: (entry.label, type(entry.event))), start=1):
+    for number, (label, group) in enumerate(
+        groupby(entries, key=lambda entry: (entry.label, type(entry.event))), start=1
+    ):
         together = list(group)
         before += together
         so_far = accounting.epsilon(before, delta)
         times = sum(entry.count for entry in together)
-        rows.append((str(number), label[0] or "(no label)", f"{times:,}", told(together), rounded_up(so_far, 3)))
+        rows.append((str(number), label[0] or "(no label)", f"{times:,}", told(together), rounded_up(so_far, 4)))
     columns = ("step", "released", "times", "how", f"ε so far, at δ = {delta:g}")
     return table("The ledger, step by step", columns, rows, numbers=(0, 2, 4))
 
@@ -81,16 +88,8 @@ def _steps(entries: Sequence[Entry], release: Release) -> Html:
 def told(entries: Sequence[Entry]) -> str:
     """Entries of one kind in words; those of rounds may differ in their noise."""
     events = [entry.event for entry in entries]
-    first = events[0]
-    if isinstance(first, DiscreteGaussianRelease | GaussianRelease):
-        return _gaussian([event for event in events if isinstance(event, DiscreteGaussianRelease | GaussianRelease)])
-    if isinstance(first, ThresholdedVocabulary):
-        return (
-            f"words whose weight passes a threshold after Gaussian noise of {first.sigma:.3g}; at most "
-            f"{counted(first.max_words, 'word')} of one unit count, and a word that only one unit has passes with "
-            f"probability {first.delta_threshold:.2g} at most"
-        )
-    return _OTHERS.get(type(first), _strange)(first)
+    gaussian = [event for event in events if isinstance(event, DiscreteGaussianRelease | GaussianRelease)]
+    return _gaussian(gaussian) if gaussian else _told(events[0])
 
 
 def _gaussian(events: Sequence[DiscreteGaussianRelease | GaussianRelease]) -> str:
@@ -102,18 +101,48 @@ def _gaussian(events: Sequence[DiscreteGaussianRelease | GaussianRelease]) -> st
     return f"{''.join(sorted(many))}Gaussian noise of {amount}{part}"
 
 
-def _strange(event: Event) -> str:
+@singledispatch
+def _told(event: Event) -> str:
     return str(event)
 
 
-_OTHERS: dict[type[Event], Any] = {
-    LaplaceRelease: lambda event: f"one number, Laplace noise of {event.scale:.3g}",
-    DiscreteLaplacePair: lambda event: f"counts, discrete Laplace noise of scale {2 / event.epsilon:.3g}",
-    BoundedRangeDraw: lambda event: f"one draw, whose log-probabilities move within {event.eta:.3g}",
-    PureRelease: lambda event: f"something that is private by itself with ε = {event.epsilon:.4g}",
-    NonPrivate: lambda event: "released without protection",
-    UnknownEvent: lambda event: f"{event.name}, which this version of the program does not know",
-}
+@_told.register
+def _(event: ThresholdedVocabulary) -> str:
+    return (
+        f"words whose weight passes a threshold after Gaussian noise of {event.sigma:.3g}; at most "
+        f"{counted(event.max_words, 'word')} of one unit count, and a word that only one unit has passes with "
+        f"probability {event.delta_threshold:.2g} at most"
+    )
+
+
+@_told.register
+def _(event: LaplaceRelease) -> str:
+    return f"one number, Laplace noise of {event.scale:.3g}"
+
+
+@_told.register
+def _(event: DiscreteLaplacePair) -> str:
+    return f"counts, discrete Laplace noise of scale {2 / event.epsilon:.3g}"
+
+
+@_told.register
+def _(event: BoundedRangeDraw) -> str:
+    return f"one draw, whose log-probabilities move within {event.eta:.3g}"
+
+
+@_told.register
+def _(event: PureRelease) -> str:
+    return f"something that is private by itself with ε = {event.epsilon:.4g}"
+
+
+@_told.register
+def _(event: NonPrivate) -> str:
+    return "released without protection"
+
+
+@_told.register
+def _(event: UnknownEvent) -> str:
+    return f"{event.name}, which this version of the program does not know"
 
 
 # --- local models -----------------------------------------------------------------------------------------------------
@@ -138,19 +167,29 @@ def local(release: Release) -> Html | None:
         ("words of a text that are reported, at most", f"{words:,}" if words else "all"),
         ("ε of one word", rounded_up(response.epsilon_word)),
         ("ε of a whole report replaced by another", rounded_up(response.epsilon_report)),
-        ("right guesses which of two texts a report is of", f"{percent(Guess.of(response.epsilon_report, 0).accuracy)} at most"),
+        (
+            "right guesses which of two texts a report is of",
+            f"{percent(Guess.of(response.epsilon_report, 0).accuracy)} at most",
+        ),
     ]
     if counts:
         n = int(counts[-1])
         deviation = float(response.variance(n)) ** 0.5
         rows += [
             ("reports", f"{n:,}"),
-            ("error of the estimated number of reports with a given word", f"± {deviation:,.0f} ({deviation / max(n, 1):.2%} of them)"),
+            (
+                "error of the estimated number of reports with a given word",
+                f"± {deviation:,.0f} ({deviation / max(n, 1):.2%} of them)",
+            ),
         ]
     return tag(
         "section",
         tag("h2", "The noise in each report", id="local-title"),
-        tag("p", "Each device flipped the bits of its report by chance before sending it. Nobody else saw the text.", cls="soft"),
+        tag(
+            "p",
+            "The bits of each report were flipped by chance before it was sent: one bit for each word of the list.",
+            cls="soft",
+        ),
         table("Noise level and counts", ("of a report", "value"), rows),
         id="local",
         aria_labelledby="local-title",
@@ -165,7 +204,11 @@ def making(release: Release) -> Html:
     versions = [(name, text) for name, text in sorted(release.versions.items())]
     rows = [("method", release.method), *planned]
     if release.tokenizer is not None:
-        rows += [(f"words: {name}", _value(value)) for name, value in release.tokenizer.to_json().items() if value is not None]
+        rows += [
+            (f"words: {name}", _value(value))
+            for name, value in release.tokenizer.to_json().items()
+            if value is not None
+        ]
     inner = [
         table("Parameters", ("parameter", "value"), rows),
         table("Versions of the software", ("software", "version"), versions) if versions else None,
@@ -182,5 +225,3 @@ def making(release: Release) -> Html:
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else f"{text[:199]}…"
-
-

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any, TypeAlias
 
-VOID = frozenset({"input", "meta"})
+VOID = frozenset({"col", "input", "meta"})
 """HTML elements without an end."""
 
 EMPTY = frozenset({"rect", "path", "line"})
@@ -50,7 +50,7 @@ def tag(name: str, /, *parts: Part, **attributes: Any) -> Html:
 
 
 def data(identifier: str, value: Any) -> Html:
-    """JSON that a script reads. ``<`` is written as an escape, so nothing in it can end the element or begin another."""
+    """JSON that a script reads. ``<`` is written as an escape, so nothing in it can end the element."""
     written = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     safe = written.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return Html(f'<script type="application/json" id="{escape(identifier)}">{safe}</script>')
@@ -83,12 +83,19 @@ def table(
     return tag("div", made, cls="scroll", tabindex="0", role="region", aria_label=_plain(caption))
 
 
-def percent(share: float) -> str:
-    """Three digits of a probability, at most three after the point. (The script writes the same.)"""
+def percent(share: float, most: int = 3) -> str:
+    """Three digits of a probability, at most ``most`` of them after the point. (The script writes the same.)"""
     value = 100 * share
-    if 0 < value < 0.001:
-        return "<0.001%"
-    return f"{value:.{1 if value >= 10 else 2 if value >= 1 else 3}f}%"
+    return f"<{10.0**-most:g}%" if 0 < value < 10.0**-most else f"{value:.{_digits(value, most)}f}%"
+
+
+def plus_minus(error: float, share: float, most: int = 3) -> str:
+    """An error in percent, with as many digits after the point as its share has."""
+    return f"± {100 * error:.{_digits(100 * share, most)}f}"
+
+
+def _digits(value: float, most: int) -> int:
+    return min(1 if value >= 10 else 2 if value >= 1 else 3, most)
 
 
 def _text(part: Part) -> str:

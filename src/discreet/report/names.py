@@ -30,7 +30,9 @@ def read_names(path: Path, n_topics: int) -> dict[int, str]:
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise DataNotFound(f"{path} is not there. Give a file with a line such as '7 meetings' for each topic.") from None
+        raise DataNotFound(
+            f"{path} is not there. Give a file with a line such as '7 meetings' for each topic."
+        ) from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text. Save it as UTF-8.") from None
     names: dict[int, str] = {}
@@ -40,7 +42,9 @@ def read_names(path: Path, n_topics: int) -> dict[int, str]:
         found = _LINE.fullmatch(line)
         where = f"{path}, line {number}:"
         if found is None:
-            raise InputError(f"{where} a line must be a topic's number and its name, such as '7 meetings'; found {line!r}.")
+            raise InputError(
+                f"{where} a line must be a topic's number and its name, such as '7 meetings'; found {line!r}."
+            )
         topic, name = int(found[1]), found[2]
         if topic >= n_topics:
             raise InputError(f"{where} there is no topic {topic}: the model has topics 0 to {n_topics - 1}.")

@@ -1,8 +1,8 @@
 """One self-contained file: no request of any kind, and a policy that would stop one.
 
-The policy is a meta element: ``default-src 'none'``, and the hashes of the one style sheet and the one script. Nothing in
-the page needs an inline style or handler, so a word or a name that looks like markup, were it ever not escaped, could
-still do nothing.
+The policy is a meta element: ``default-src 'none'``, and the hashes of the one style sheet and the one script. Nothing
+in the page needs an inline style or handler, so a word or a name that looks like markup, were it ever not escaped,
+could still do nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from pathlib import Path
 
 from discreet._errors import InputError, counted
 from discreet.release.release import Release
+from discreet.report.cards import cards
 from discreet.report.checklist import checklist
 from discreet.report.facts import Facts
 from discreet.report.history import history, local, making
 from discreet.report.markup import Html, Part, data, join, tag
 from discreet.report.promise import promise, status
-from discreet.report.topics import cards, look_up, overview, relations
+from discreet.report.topics import look_up, overview, relations
 
 WORDS = 12
 """Words shown of each topic."""
@@ -37,11 +38,14 @@ def report_html(
     """The page as text. ``names`` are those that people gave to topics; ``words`` the number shown of each topic."""
     if words < 1:
         raise InputError(f"the number of words per topic must be at least 1; found {words}.")
-    facts = Facts(release, {int(k): str(name) for k, name in (names or {}).items()}, min(words, release.n_words))
+    given = {int(topic): str(name) for topic, name in (names or {}).items()}
+    strange = sorted(set(given) - set(range(release.n_topics)))
+    if strange:
+        raise InputError(f"there is no topic {strange[0]}: the model has topics 0 to {release.n_topics - 1}.")
+    facts = Facts(release, given, min(words, release.n_words))
     style, script = _part("report.css"), _part("report.js")
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
-    )
+    allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     sections = [
         promise(release),
         local(release),
@@ -71,7 +75,7 @@ def report_html(
         data("data", facts.for_script()),
         Html(f'<script type="module">{script}</script>'),
     )
-    return f'<!doctype html>\n{tag("html", tag("head", head), tag("body", body), lang="en")}\n'
+    return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang='en')}\n"
 
 
 def write_report(
@@ -83,8 +87,8 @@ def write_report(
     words: int = WORDS,
     overwrite: bool = False,
 ) -> Path:
-    """Write the page, complete or not at all. Replaces an earlier report only with ``overwrite=True``, and no other file
-    ever."""
+    """Write the page, complete or not at all. Replaces an earlier report only with ``overwrite=True``, and never
+    another file."""
     target = check_report(path, overwrite=overwrite)
     text = report_html(release, title=title, names=names, words=words)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent)
@@ -127,7 +131,13 @@ def check_report(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
 def _header(release: Release, title: str) -> Html:
     kind, said = status(release)
     sizes = f"{counted(release.n_topics, 'topic')}, {counted(release.n_words, 'word')}, method {release.method}"
-    links = [("promise", "What is promised"), ("topics", "Topics"), ("words", "Words"), ("map", "Map"), ("each", "Each topic")]
+    links = [
+        ("promise", "What is promised"),
+        ("topics", "Topics"),
+        ("words", "Words"),
+        ("map", "Map"),
+        ("each", "Each topic"),
+    ]
     links += [("check", "Still to be seen to"), ("ledger", "What was charged"), ("made", "How it was made")]
     if release.n_topics < 2:
         links.remove(("map", "Map"))
@@ -145,8 +155,8 @@ def _footer(release: Release) -> Html:
     made = f"Made by discreet {release.versions.get('discreet', '')} from a model folder alone: "
     private = release.guarantee.basis == "proven"
     said = (
-        "this page holds nothing that the folder does not hold, and loads nothing from anywhere. Names of topics are not "
-        "covered by the guarantee."
+        "this page holds nothing that the folder does not hold, and loads nothing from anywhere. Names of topics are "
+        "not covered by the guarantee."
         if private
         else "it loads nothing from anywhere. It is as confidential as the documents."
     )

@@ -21,9 +21,17 @@ _RELATIONS = {
 }
 
 
+WEAK = 0.9
+"""A promise by which an attacker may be right more often than this is called weak."""
+
+
 def status(release: Release) -> tuple[str, str]:
     """Its class, and the sentence at the top of the page."""
-    return _STATUS[release.guarantee.basis]
+    guarantee, odds = release.guarantee, release.odds()
+    best = odds.own or odds.bound
+    if guarantee.basis is Basis.PROVEN and best is not None and best.accuracy > WEAK:
+        return "bad", f"A weak promise, with a proof: an attacker may be right {percent(best.accuracy)} of the time."
+    return _STATUS[guarantee.basis]
 
 
 def promise(release: Release) -> Html:
@@ -33,7 +41,8 @@ def promise(release: Release) -> Html:
         parts.append(tag("p", str(guarantee), cls="lead"))
     else:
         parts += [tag("p", _lead(guarantee, odds), cls="lead"), _odds(odds, guarantee), tag("h3", "The same exactly")]
-        parts += [tag("p", str(guarantee)), _numbers(guarantee)]
+        exactly = str(guarantee).split(" It assumes: ")[0]  # which has a list of its own
+        parts += [tag("p", exactly), _numbers(guarantee)]
     happened = [reason for reason in guarantee.reasons if reason.startswith(RESUMED)]
     lists = [
         _list("It holds if", guarantee.conditions if guarantee.basis is Basis.PROVEN else ()),
@@ -48,11 +57,13 @@ def _lead(guarantee: Guarantee, odds: Odds) -> str:
     assert odds.bound is not None
     best = odds.own or odds.bound
     if guarantee.basis is not Basis.PROVEN:
-        claim = f"by which an attacker who guesses {odds.guess} would be right at most {percent(best.accuracy)} of the time"
+        claim = (
+            f"by which an attacker who guesses {odds.guess} would be right at most {percent(best.accuracy)} of the time"
+        )
         return f"There is a published claim, {claim}. It is not proven: {'; '.join(guarantee.reasons)}."
     return (
-        f"An attacker who knows everything else and guesses {odds.guess} is right at most {percent(best.accuracy)} of the "
-        "time. Tossing a coin is right 50% of the time. This is proven."
+        f"An attacker who knows everything else and guesses {odds.guess} is right at most {percent(best.accuracy)} of "
+        "the time. Tossing a coin is right 50% of the time. This is proven."
     )
 
 
@@ -60,18 +71,24 @@ def _odds(odds: Odds, guarantee: Guarantee) -> Html:
     assert odds.bound is not None
     claimed = guarantee.basis is not Basis.PROVEN
     title = "The odds of an attacker, if the claim were true" if claimed else "The odds of an attacker"
-    sides: list[tuple[str, Guess | None]] = [("by the promise, (ε, δ) alone", odds.bound), ("of this very model", odds.own)]
+    sides: list[tuple[str, Guess | None]] = [
+        ("by the promise, (ε, δ) alone", odds.bound),
+        ("of this very model", odds.own),
+    ]
     rows = [
         ("chance", "50%", "0.1%"),
         *((name, percent(one.accuracy), percent(one.true_positives)) for name, one in sides if one is not None),
     ]
     columns = ("at most", "right guesses", "detected, at one false alarm in a thousand")
     why = (
-        "The promise is one point of a curve. The odds of this very model use the whole curve, the privacy loss distribution "
-        "of what the ledger says was released: a better bound, with the same proof."
+        "The promise is one point of a curve. The odds of this very model use the whole curve, the privacy loss "
+        "distribution of what the ledger says was released: a better bound, with the same proof."
     )
     caption = "Right guesses out of all, where a coin decides what is true."
-    drawn = [tag("figure", odds_figure(odds), tag("figcaption", caption)), table("The odds as numbers", columns, rows, numbers=(1, 2))]
+    drawn = [
+        tag("figure", odds_figure(odds), tag("figcaption", caption)),
+        table("The odds as numbers", columns, rows, numbers=(1, 2)),
+    ]
     said = [tag("p", sentence) for sentence in odds.sentences()]
     if odds.own is not None:
         said.append(tag("p", why, cls="soft"))
@@ -97,7 +114,7 @@ def _numbers(guarantee: Guarantee) -> Html:
 def _not_promised(guarantee: Guarantee) -> list[str]:
     if guarantee.basis is Basis.NONE:
         return ["Anything. Whoever has the topics may find out which documents they were made of."]
-    found = [reason[0].upper() + reason[1:] + "." for reason in guarantee.reasons if reason.startswith(WHOLE)]
+    found = [f"The same protection {reason}." for reason in guarantee.reasons if reason.startswith(WHOLE)]
     if guarantee.unit in _MORE and guarantee.group == 1 and not found:
         found.append(f"The same protection for {_MORE[guarantee.unit]}: that is weaker.")
     many = "reports" if guarantee.unit is Unit.BIT else f"{guarantee.unit}s"

@@ -1,4 +1,4 @@
-"""The topics: an overview that can be sorted, a map, their similarity, words looked up, and a card for each."""
+"""All topics together: an overview that can be sorted, a map, their similarity, and words looked up."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet._types import FloatArray
 from discreet.release.usefulness import CLEAR
-from discreet.report.facts import STOPS, Facts
+from discreet.report.facts import Facts
 from discreet.report.figures import LABELLED, bar, matrix, nearest, topic_map
-from discreet.report.markup import Html, Part, percent, table, tag
+from discreet.report.markup import Html, Part, percent, plus_minus, table, tag
 
 SHORT = 8
 """Words of a topic in the overview."""
@@ -57,7 +57,11 @@ def overview(facts: Facts) -> Html:
 def _rows(facts: Facts) -> Html:
     release, shares, errors = facts.release, facts.release.topic_shares, facts.release.share_errors
     named = bool(facts.names)
-    keys = [("number", "topic"), *([("name", "name")] if named else []), *([("share", "share")] if shares is not None else [])]
+    keys = [
+        ("number", "topic"),
+        *([("name", "name")] if named else []),
+        *([("share", "share")] if shares is not None else []),
+    ]
     initial = "share" if errors is not None else "number"
     head: list[Part] = [
         tag(
@@ -68,10 +72,14 @@ def _rows(facts: Facts) -> Html:
         )
         for key, title in keys
     ]
-    head += [tag("th", tag("span", "share", cls="hidden-text"), scope="col")] if shares is not None else []
+    head += (
+        [tag("th", tag("span", "share, drawn", cls="hidden-text"), scope="col", cls="drawn")]
+        if shares is not None
+        else []
+    )
     head += [tag("th", "best words", scope="col")]
     if facts.errors is not None:
-        head.append(tag("th", "above the noise", scope="col", cls="number"))
+        head.append(tag("th", "above the noise", scope="col", cls="number few"))
     clear = np.take_along_axis(facts.clear, facts.best, axis=1).sum(axis=1)
     widest = float(_share_ends(facts).max(initial=0.0)) or 1.0
     body = []
@@ -81,13 +89,13 @@ def _rows(facts: Facts) -> Html:
             cells.append(tag("td", facts.name(k) or "–"))
         if shares is not None:
             error = None if errors is None else float(errors[k])
-            told = percent(float(shares[k])) + ("" if error is None else f" ± {percent(error)}")
+            told = percent(float(shares[k])) + ("" if error is None else f" {plus_minus(error, float(shares[k]))}")
             cells.append(tag("td", told, cls="number"))
             drawn = bar(float(shares[k]), widest, error=error, clear=bool(release.present[k]))
             cells.append(tag("td", drawn, cls="drawn"))
         cells.append(tag("td", ", ".join(release.vocabulary[w] for w in facts.best[k, :SHORT])))
         if facts.errors is not None:
-            cells.append(tag("td", f"{int(clear[k])} of {facts.best.shape[1]}", cls="number"))
+            cells.append(tag("td", f"{int(clear[k])} of {facts.best.shape[1]}", cls="number few"))
         share = None if shares is None else f"{shares[k]:.6g}"
         cls = None if release.present[k] else "absent"
         body.append(tag("tr", cells, cls=cls, data_number=k, data_share=share, data_name=facts.name(k) or None))
@@ -122,7 +130,9 @@ def relations(facts: Facts) -> Html | None:
         for k in range(facts.n_topics)
     ]
     columns = ("topic", "name", "most similar", "second", "third")[: 2 + min(3, facts.n_topics - 1)]
-    unlabelled = "" if facts.n_topics <= LABELLED else " There are too many topics for numbers on its sides: the table has them."
+    unlabelled = (
+        "" if facts.n_topics <= LABELLED else " There are too many topics for numbers on its sides: the table has them."
+    )
     return tag(
         "section",
         tag("h2", "How topics lie to each other", id="map-title"),
@@ -136,15 +146,17 @@ def relations(facts: Facts) -> Html | None:
                     f"Similar topics lie close together. {sized}This plane holds {facts.plane.kept:.0%} of the squared "
                     "distances (classical scaling of Hellinger distances); the rest cannot be drawn.",
                 ),
-                _behind(table("Places in the map", ("topic", "name", "across", "up", "size"), places, numbers=(0, 2, 3, 4))),
+                _behind(
+                    table("Places in the map", ("topic", "name", "across", "up", "size"), places, numbers=(0, 2, 3, 4))
+                ),
             ),
             tag(
                 "figure",
                 matrix(facts),
                 tag(
                     "figcaption",
-                    "Similarity of each pair, 1 − Hellinger distance: darker is more similar. Similar topics are neighbours "
-                    f"here; the numbers are theirs.{unlabelled}",
+                    "Similarity of each pair, 1 − Hellinger distance: darker is more similar. Similar topics are "
+                    f"neighbours here; the numbers are theirs.{unlabelled}",
                 ),
                 _behind(table("The most similar topics of each", columns, alike, numbers=(0,))),
             ),
@@ -176,7 +188,11 @@ def look_up(facts: Facts) -> Html:
         tag("h2", "Words", id="words-title"),
         tag("div", label, field, cls="control", hidden=True),
         tag("div", id="found", aria_live="polite"),
-        tag("p", f"{facts.release.n_words:,} words are in this model. Looking one up needs a browser with scripts.", cls="no-script"),
+        tag(
+            "p",
+            f"{facts.release.n_words:,} words are in this model. Looking one up needs a browser with scripts.",
+            cls="no-script",
+        ),
         _unknown(facts),
         id="words",
         aria_labelledby="words-title",
@@ -188,142 +204,6 @@ def _unknown(facts: Facts) -> Html | None:
     found = facts.release.unknown_words()[:UNKNOWN]
     if not found:
         return None
-    rows = [(word, percent(share), f"± {percent(error)}") for word, share, error in found]
+    rows = [(word, percent(share), plus_minus(error, share)) for word, share, error in found]
     caption = "Words that the public text does not have, by frequency"
     return tag("details", tag("summary", caption), table(caption, ("word", "share", "error"), rows, numbers=(1, 2)))
-
-
-# --- cards ------------------------------------------------------------------------------------------------------------
-
-
-def cards(facts: Facts) -> Html:
-    near = nearest(facts) if facts.n_topics > 1 else [[]]
-    made = [_card(facts, k, near[k]) for k in facts.order.tolist()]
-    return tag(
-        "section",
-        tag("h2", "The words of each topic", id="cards-title"),
-        tag("p", _legend(facts), cls="soft"),
-        _slider(),
-        tag("div", made, id="cards", cls="cards wide" if facts.release.collections else "cards"),
-        id="each",
-        aria_labelledby="cards-title",
-    )
-
-
-def _legend(facts: Facts) -> str:
-    said = "Bars are probabilities in the topic; the thin line across is how frequent the word is in all topics together."
-    if facts.errors is not None:
-        said += (
-            f" Whiskers are {CLEAR:g} standard errors of the privacy noise (before shrinking, which lowers it). A bar is "
-            "hollow if its whisker reaches zero: the word cannot be told from noise there."
-        )
-    elif facts.release.guarantee.observer is not None:
-        said += " The noise of single words is not known for this kind of model, so there are no whiskers."
-    if facts.release.collections is not None:
-        said += " Beside the words that all collections share stand each collection's own, with their part of the topic there."
-    return said
-
-
-def _slider() -> Html:
-    ends = "1: frequent in the topic; 0: hardly anywhere else"
-    return tag(
-        "div",
-        tag("label", "Relevance λ", for_="relevance"),
-        tag(
-            "input",
-            type="range",
-            id="relevance",
-            min=STOPS[0],
-            max=STOPS[-1],
-            step=0.1,
-            value=STOPS[-1],
-            aria_describedby="relevance-help",
-        ),
-        tag("output", "1", for_="relevance", id="relevance-value"),
-        tag("span", ends, id="relevance-help", cls="soft"),
-        cls="control",
-        hidden=True,
-    )
-
-
-def _card(facts: Facts, k: int, near: Sequence[tuple[int, float]]) -> Html:
-    release = facts.release
-    about = []
-    if release.topic_shares is not None:
-        error = "" if release.share_errors is None else f" ± {percent(float(release.share_errors[k]))}"
-        about.append(f"{percent(float(release.topic_shares[k]))}{error} of the text")
-    if near:
-        about.append(f"most like topic {near[0][0]}")
-    if not release.present[k]:
-        about.append("the text is not known to have it")
-    words = _common(facts, k)
-    inner: Part = words
-    if release.collections is not None and release.collection_topics is not None and release.switch is not None:
-        own = [
-            _own(facts, k, str(label), release.collection_topics[c, k], float(release.switch[k, c]))
-            for c, label in enumerate(release.collections)
-        ]
-        inner = tag("div", words, own, cls="beside")
-    heading = tag("h3", tag("span", str(k), cls="number"), f" {facts.name(k)}" if facts.name(k) else "", id=f"topic-{k}")
-    return tag(
-        "article",
-        heading,
-        tag("p", ", ".join(about), cls="soft") if about else None,
-        inner,
-        aria_labelledby=f"topic-{k}",
-        cls="card" if release.present[k] else "card absent",
-        data_number=k,
-        data_share=None if release.topic_shares is None else f"{release.topic_shares[k]:.6g}",
-        data_name=facts.name(k) or None,
-    )
-
-
-def _common(facts: Facts, k: int) -> Html:
-    """The words that the slider changes."""
-    caption = "Words of all collections" if facts.release.collections is not None else f"Best words of topic {k}"
-    rows = []
-    scale = facts.scale(k)
-    for w in facts.best[k].tolist():
-        error = None if facts.errors is None else float(facts.errors[k, w])
-        drawn = bar(
-            float(facts.release.topics[k, w]), scale, error=error, usual=float(facts.usual[w]), clear=bool(facts.clear[k, w])
-        )
-        rows.append((facts.release.vocabulary[w], float(facts.release.topics[k, w]), error, drawn))
-    return _bars(caption, rows, noisy=facts.errors is not None, shown=facts.release.collections is not None, topic=k)
-
-
-def _own(facts: Facts, k: int, label: str, own: FloatArray, switch: float) -> Html:
-    best = np.argsort(-own, kind="stable")[: facts.n_best]
-    scale = float(own[best].max(initial=0.0)) or 1.0
-    rows = [(facts.release.vocabulary[w], float(own[w]), None, bar(float(own[w]), scale)) for w in best.tolist()]
-    return _bars(f"{label}: {switch:.0%} of the topic there", rows, noisy=False, shown=True)
-
-
-def _bars(
-    caption: str,
-    rows: Sequence[tuple[str, float, float | None, Html]],
-    *,
-    noisy: bool,
-    shown: bool,
-    topic: int | None = None,
-) -> Html:
-    """Words with their numbers and bars. The head is for screen readers; people see what the columns are."""
-    names = ("word", "probability", *(("error",) if noisy else ()), "bar")
-    body = [
-        tag(
-            "tr",
-            tag("th", word, scope="row"),
-            tag("td", percent(p), cls="number"),
-            tag("td", f"± {percent(error or 0.0)}", cls="number soft") if noisy else None,
-            tag("td", drawn, cls="drawn"),
-        )
-        for word, p, error, drawn in rows
-    ]
-    return tag(
-        "table",
-        tag("caption", caption, cls=None if shown else "hidden-text"),
-        tag("thead", tag("tr", [tag("th", name, scope="col") for name in names]), cls="hidden-text"),
-        tag("tbody", body),
-        cls="best",
-        data_topic=topic,
-    )

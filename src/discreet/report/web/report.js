@@ -12,12 +12,15 @@ function made(name, attributes, ...parts) {
   return element;
 }
 
-/** As `percent` in markup.py. */
-function percent(share) {
+const digits = (value, most) => Math.min(value >= 10 ? 1 : value >= 1 ? 2 : 3, most);
+
+/** As in markup.py. */
+function percent(share, most = 3) {
   const value = 100 * share;
-  if (value > 0 && value < 0.001) return "<0.001%";
-  return `${value.toFixed(value >= 10 ? 1 : value >= 1 ? 2 : 3)}%`;
+  return value > 0 && value < 10 ** -most ? `<${10 ** -most}%` : `${value.toFixed(digits(value, most))}%`;
 }
+const plusMinus = (error, share, most = 3) => `± ${(100 * error).toFixed(digits(100 * share, most))}`;
+const DIGITS = 2;
 
 // --- sorting ----------------------------------------------------------------------------------------------------------
 
@@ -67,8 +70,8 @@ function show(table, weight) {
   all("tbody tr", table).forEach((row, i) => {
     const j = order[i], p = topic.p[j], error = topic.e?.[j];
     row.cells[0].textContent = data.words[topic.w[j]];
-    row.cells[1].textContent = percent(p);
-    if (data.noisy) row.cells[2].textContent = `± ${percent(error)}`;
+    row.cells[1].textContent = percent(p, DIGITS);
+    if (data.noisy) row.cells[2].textContent = plusMinus(error, p, DIGITS);
     const bar = one(".bar", row);
     bar.setAttribute("width", place(p));
     bar.classList.toggle("hollow", data.noisy && p <= data.clear * error);
