@@ -104,7 +104,8 @@ class Facts:
         chosen = np.zeros(len(p), np.bool_)
         for stop in STOPS:
             relevance = stop * logs + (1 - stop) * lifts
-            chosen[some[np.argsort(-relevance, kind="stable")[: self.n_best]]] = True
+            n = min(self.n_best, len(some))
+            chosen[some[np.argpartition(-relevance, n - 1)[:n]]] = True
         chosen[self.best[topic]] = True
         ranked = self.ranked[topic]
         found: IntArray = ranked[chosen[ranked]]

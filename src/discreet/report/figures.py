@@ -104,7 +104,7 @@ def seriated(distances: FloatArray) -> IntArray:
 
 
 def matrix(facts: Facts) -> Html:
-    """Similarity 1 − Hellinger distance of all pairs. One path for each shade, so that forty thousand cells stay small."""
+    """Similarity 1 − Hellinger distance of all pairs. One path for each shade keeps forty thousand cells small."""
     order = seriated(facts.distances)
     likeness = 1 - facts.distances[np.ix_(order, order)]
     n, left = len(order), 26.0 if facts.n_topics <= LABELLED else 2.0

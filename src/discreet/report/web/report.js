@@ -59,8 +59,9 @@ one("#known")?.addEventListener("change", (event) => {
 
 /** λ·log p(w | t) + (1 − λ)·log(p(w | t)/p(w)), Sievert and Shirley 2014. */
 function ranked(topic, weight) {
-  const relevance = topic.p.map((p, i) => Math.log(p) - (1 - weight) * Math.log(data.usual[topic.w[i]]));
-  return topic.w.map((_, i) => i).sort((a, b) => relevance[b] - relevance[a] || a - b);
+  const of = (p, i) => (p > 0 ? Math.log(p) - (1 - weight) * Math.log(data.usual[topic.w[i]]) : -Infinity);
+  const relevance = topic.p.map(of);
+  return topic.w.map((_, i) => i).sort((a, b) => (relevance[a] === relevance[b] ? a - b : relevance[b] - relevance[a]));
 }
 
 function show(table, weight) {
