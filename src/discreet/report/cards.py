@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet._types import FloatArray
 from discreet.release.usefulness import CLEAR
-from discreet.report.facts import STOPS, Facts
+from discreet.report.facts import STOPS, Facts, short
 from discreet.report.figures import bar, nearest
 from discreet.report.markup import Html, Part, percent, plus_minus, tag
 
@@ -107,15 +107,10 @@ def _common(facts: Facts, k: int) -> Html:
     rows = []
     scale = facts.scale(k)
     for w in facts.best[k].tolist():
-        error = None if facts.errors is None else float(facts.errors[k, w])
-        drawn = bar(
-            float(facts.release.topics[k, w]),
-            scale,
-            error=error,
-            usual=float(facts.usual[w]),
-            clear=bool(facts.clear[k, w]),
-        )
-        rows.append((facts.release.vocabulary[w], float(facts.release.topics[k, w]), error, drawn))
+        p, usual = short(facts.release.topics[k, w]), short(facts.usual[w])
+        error = None if facts.errors is None else short(facts.errors[k, w])
+        drawn = bar(p, scale, error=error, usual=usual, clear=error is None or p > CLEAR * error)
+        rows.append((facts.release.vocabulary[w], p, error, drawn))
     return _bars(caption, rows, noisy=facts.errors is not None, shown=facts.release.collections is not None, topic=k)
 
 

@@ -125,16 +125,16 @@ class Facts:
         lists = []
         for k in range(self.n_topics):
             words = self.candidates(k)
-            one: dict[str, Any] = {"w": words.tolist(), "p": _short(topics[k, words])}
+            one: dict[str, Any] = {"w": words.tolist(), "p": _shortened(topics[k, words])}
             if errors is not None:
-                one["e"] = _short(errors[k, words])
+                one["e"] = _shortened(errors[k, words])
             lists.append(one)
         return {
             "clear": CLEAR,
             "noisy": errors is not None,
             "words": list(self.release.vocabulary),
-            "usual": _short(self.usual),
-            "weights": _short(self.weights),
+            "usual": _shortened(self.usual),
+            "weights": _shortened(self.weights),
             "topics": lists,
             "scales": [self.scale(k) for k in range(self.n_topics)],
             "names": [self.name(k) for k in range(self.n_topics)],
@@ -158,11 +158,11 @@ class Facts:
         ]
 
 
-def _short(values: FloatArray) -> list[float]:
-    return [_digits(value) for value in values]
+def _shortened(values: FloatArray) -> list[float]:
+    return [short(value) for value in values]
 
 
-def _digits(value: float) -> float:
-    """Four digits; whole numbers are shorter in JSON."""
-    short = float(f"{value:.4g}")
-    return int(short) if short == int(short) else short
+def short(value: float) -> float:
+    """Four digits: what the script has, so that it draws what stands in the file. Whole numbers are shorter in JSON."""
+    found = float(f"{value:.4g}")
+    return int(found) if found == int(found) else found
