@@ -193,6 +193,7 @@ def test_the_card_has_the_odds_of_both_kinds() -> None:
         assert up(one.true_positives) in card
     assert "guesses whether one given document was in the data" in card
     assert "the word list is public" in card
+    assert release.guarantee.change in card
     assert "What is not promised" in card
 
 
@@ -230,10 +231,11 @@ def test_the_first_line_says_what_may_be_done_with_it(changed: dict, kind: str, 
 @pytest.mark.parametrize("unit", list(Unit))
 def test_the_checklist_has_all_layers_for_every_unit(unit: Unit) -> None:
     observer = Observer.REPORT if unit in (Unit.BIT, Unit.REPORT) else Observer.STATISTICS
+    whom = "One word of one report" if unit is Unit.BIT else f"One {unit}"
     guarantee = proven(unit=unit, observer=observer, relation=Relation.REPLACE)
     text = page(make_release(guarantee=guarantee)).section("check")
     assert "NIST SP 800-226" in text
-    for words in ("At the top", "In the middle", "At the base", f"One {unit}", "the word list is public"):
+    for words in ("At the top", "In the middle", "At the base", whom, "the word list is public"):
         assert words in text
 
 

@@ -225,6 +225,15 @@ class Guarantee:
         """What a proven guarantee assumes."""
         return tuple(reason for reason in self.reasons if not reason.startswith((RESUMED, WHOLE)))
 
+    @property
+    def change(self) -> str:
+        """How neighbouring data sets differ, in words; empty if nothing is promised."""
+        if self.unit is None or self.relation is None:
+            return ""
+        if self.group == 1:
+            return _CHANGES[self.unit, self.relation]
+        return _CHANGES_OF_MANY[self.unit, self.relation].format(n=self.group)
+
     def _whom(self) -> str:
         return f"one {self.unit}" if self.group == 1 else f"{self.group} {self.unit}s together"
 
@@ -273,12 +282,9 @@ class Guarantee:
         plus = f", plus {self.delta:g} (δ)" if self.delta else ""
         larger = f" A whole {_LARGER[self.unit]} has less protection." if self.unit in _LARGER else ""
         larger = "".join(f" {r[0].upper()}{r[1:]}." for r in self.reasons if r.startswith(WHOLE)) or larger
-        if self.group == 1:
-            change = _CHANGES[self.unit, self.relation]
-        else:
-            change, larger = _CHANGES_OF_MANY[self.unit, self.relation].format(n=self.group), ""
+        larger = larger if self.group == 1 else ""
         return (
-            f"The change considered: {change}. To whoever sees {_OBSERVERS[self.observer]}"
+            f"The change considered: {self.change}. To whoever sees {_OBSERVERS[self.observer]}"
             f", it makes any outcome {factor} (e to the power ε = {rounded_up(self.epsilon)}){plus}.{larger}"
         )
 

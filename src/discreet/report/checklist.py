@@ -72,7 +72,7 @@ def _unit(release: Release) -> Question:
     title = "Whom it protects"
     if unit is None:
         return Question(title, "Nobody.", "If people are behind the documents, train a private model of them.")
-    said = f"One {unit}."
+    said = "One word of one report." if unit is Unit.BIT else f"One {unit}."
     if unit is Unit.USER:
         return Question(title, said, "Make sure that nobody has two ids, and that nobody else is written about.")
     if unit is Unit.DOCUMENT:

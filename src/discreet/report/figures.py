@@ -109,8 +109,8 @@ def matrix(facts: Facts) -> Html:
     likeness = 1 - facts.distances[np.ix_(order, order)]
     n, left = len(order), 26.0 if facts.n_topics <= LABELLED else 2.0
     others = likeness[~np.eye(n, dtype=bool)]
-    most = float(others.max(initial=0.0)) or 1.0
-    shade = np.minimum((LEVELS * likeness / most).astype(int), LEVELS - 1)
+    least, most = float(others.min()), float(others.max())
+    shade = np.clip((LEVELS * (likeness - least) / ((most - least) or 1.0)).astype(int), 0, LEVELS - 1)
     np.fill_diagonal(shade, LEVELS)
     cell = min(28.0, (560 - left) / n)
     parts: list[Part] = []
@@ -128,7 +128,7 @@ def matrix(facts: Facts) -> Html:
 def _labels(order: IntArray, left: float, cell: float) -> Iterable[Html]:
     if len(order) > LABELLED:
         return
-    size = f"{min(11.0, max(cell * 0.8, 5.0)):.1f}"
+    size = f"{min(11.0, max(cell * 0.62, 5.0)):.1f}"
     for i, k in enumerate(order.tolist()):
         middle = left + (i + 0.5) * cell
         yield tag("text", str(k), x=f"{middle:.1f}", y=left - 6, text_anchor="middle", font_size=size)

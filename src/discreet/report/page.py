@@ -42,12 +42,13 @@ def report_html(
     strange = sorted(set(given) - set(range(release.n_topics)))
     if strange:
         raise InputError(f"there is no topic {strange[0]}: the model has topics 0 to {release.n_topics - 1}.")
+    odds = release.odds()
     facts = Facts(release, given, min(words, release.n_words))
     style, script = _part("report.css"), _part("report.js")
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     sections = [
-        promise(release),
+        promise(release.guarantee, odds),
         local(release),
         overview(facts),
         look_up(facts),
@@ -69,7 +70,7 @@ def report_html(
     )
     body = join(
         tag("a", "Skip to the topics", href="#topics", cls="skip"),
-        _header(release, title),
+        _header(release, title, *status(release.guarantee, odds)),
         tag("main", sections),
         _footer(release),
         data("data", facts.for_script()),
@@ -128,8 +129,7 @@ def check_report(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
     return target
 
 
-def _header(release: Release, title: str) -> Html:
-    kind, said = status(release)
+def _header(release: Release, title: str, kind: str, said: str) -> Html:
     sizes = f"{counted(release.n_topics, 'topic')}, {counted(release.n_words, 'word')}, method {release.method}"
     links = [
         ("promise", "What is promised"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.privacy import Basis, Guarantee, Observer, Relation, Unit
+from discreet.privacy import Basis, Guarantee, Observer, Unit
 from discreet.privacy.guarantee import RESUMED, WHOLE, observed, rounded_up
 from discreet.privacy.odds import Guess, Odds, percent
-from discreet.release.release import Release
 from discreet.report.figures import odds_figure
 from discreet.report.markup import Html, Part, table, tag
 
@@ -15,27 +14,21 @@ _STATUS = {
     Basis.NONE: ("bad", "Not private: give this page only to people who may read the documents."),
 }
 _MORE = {Unit.WORD: "a whole document", Unit.DOCUMENT: "all documents of one person", Unit.BIT: "a whole report"}
-_RELATIONS = {
-    Relation.ADD_REMOVE: "added or removed",
-    Relation.REPLACE: "replaced by another",
-}
 
 
 WEAK = 0.9
 """A promise by which an attacker may be right more often than this is called weak."""
 
 
-def status(release: Release) -> tuple[str, str]:
+def status(guarantee: Guarantee, odds: Odds) -> tuple[str, str]:
     """Its class, and the sentence at the top of the page."""
-    guarantee, odds = release.guarantee, release.odds()
     best = odds.own or odds.bound
     if guarantee.basis is Basis.PROVEN and best is not None and best.accuracy > WEAK:
         return "bad", f"A weak promise, with a proof: an attacker may be right {percent(best.accuracy)} of the time."
     return _STATUS[guarantee.basis]
 
 
-def promise(release: Release) -> Html:
-    guarantee, odds = release.guarantee, release.odds()
+def promise(guarantee: Guarantee, odds: Odds) -> Html:
     parts: list[Part] = [tag("h2", "What is promised", id="promise-title")]
     if odds.bound is None:
         parts.append(tag("p", str(guarantee), cls="lead"))
@@ -96,13 +89,9 @@ def _odds(odds: Odds, guarantee: Guarantee) -> Html:
 
 
 def _numbers(guarantee: Guarantee) -> Html:
-    assert guarantee.unit is not None
-    assert guarantee.relation is not None
     assert guarantee.observer is not None
-    who = f"one {guarantee.unit}" if guarantee.group == 1 else f"{guarantee.group} {guarantee.unit}s together"
     cells = [
-        ("protects", who),
-        ("neighbours", f"{who} {_RELATIONS[guarantee.relation]}"),
+        ("the change considered", guarantee.change),
         ("against whoever sees", observed(guarantee.observer)),
         ("ε", rounded_up(guarantee.epsilon)),
         ("δ", f"{guarantee.delta:g}"),
@@ -114,7 +103,8 @@ def _numbers(guarantee: Guarantee) -> Html:
 def _not_promised(guarantee: Guarantee) -> list[str]:
     if guarantee.basis is Basis.NONE:
         return ["Anything. Whoever has the topics may find out which documents they were made of."]
-    found = [f"The same protection {reason}." for reason in guarantee.reasons if reason.startswith(WHOLE)]
+    whole = [reason.removeprefix(WHOLE) for reason in guarantee.reasons if reason.startswith(WHOLE)]
+    found = [f"As much for a whole report: {reason}." for reason in whole]
     if guarantee.unit in _MORE and guarantee.group == 1 and not found:
         found.append(f"The same protection for {_MORE[guarantee.unit]}: that is weaker.")
     many = "reports" if guarantee.unit is Unit.BIT else f"{guarantee.unit}s"

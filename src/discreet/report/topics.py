@@ -99,8 +99,8 @@ def _rows(facts: Facts) -> Html:
         share = None if shares is None else f"{shares[k]:.6g}"
         cls = None if release.present[k] else "absent"
         body.append(tag("tr", cells, cls=cls, data_number=k, data_share=share, data_name=facts.name(k) or None))
-    caption = "All topics: press a heading to sort"
-    made = tag("table", tag("caption", caption), tag("thead", tag("tr", head)), tag("tbody", body), id="overview")
+    caption = tag("caption", "All topics", tag("span", ": press a heading to sort", cls="screen"))
+    made = tag("table", caption, tag("thead", tag("tr", head)), tag("tbody", body), id="overview")
     return tag("div", made, cls="scroll", tabindex="0", role="region", aria_label="All topics")
 
 
@@ -155,8 +155,8 @@ def relations(facts: Facts) -> Html | None:
                 matrix(facts),
                 tag(
                     "figcaption",
-                    "Similarity of each pair, 1 − Hellinger distance: darker is more similar. Similar topics are "
-                    f"neighbours here; the numbers are theirs.{unlabelled}",
+                    "Similarity of each pair, 1 − Hellinger distance: the stronger the colour, the more similar. "
+                    f"Similar topics are neighbours here; the numbers are theirs.{unlabelled}",
                 ),
                 _behind(table("The most similar topics of each", columns, alike, numbers=(0,))),
             ),
