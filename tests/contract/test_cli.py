@@ -31,7 +31,17 @@ from discreet.release import folder as release_folder
 from discreet.release.release import Release
 from tests.support.command import Run
 
-COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["predict"], ["evaluate"], ["data"], ["data", "ls"])
+COMMANDS = (
+    ["demo"],
+    ["fit"],
+    ["topics"],
+    ["report"],
+    ["transform"],
+    ["predict"],
+    ["evaluate"],
+    ["data"],
+    ["data", "ls"],
+)
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
@@ -997,7 +1007,13 @@ def test_demo(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search(r"\d words selected and 2 topics trained in [\d.]+ s", ran.out)
     private, unigram = map(float, re.search(r"docstrings: (\d+); .*: (\d+) \(lower", ran.out).groups())
     assert private < unigram
+    report = here / "discreet-demo.html"
+    assert f"report: {report.resolve()}" in ran.out
+    assert "What is promised" in report.read_text("utf-8")
+    report.unlink()
     assert everything_in(here) == before
+    ran = run("demo", "--quick", "-o", "none/x.html")
+    assert (ran.code, ran.out) == (2, "")  # before anything is read
 
 
 def test_output_that_was_closed_is_no_error(here: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli import attack, audit, budget, collect, data, demo, fit, models, plan, reproduce, trends
+from discreet.cli import attack, audit, budget, collect, data, demo, fit, models, plan, report, reproduce, trends
 from discreet.cli.panels import InPanels
 
 app = typer.Typer(
@@ -69,6 +69,11 @@ _add(
     Fit,
 )
 _add(models.topics, "Show the topics of a model", "discreet topics mails-model -n 15")
+_add(
+    report.report,
+    "Write a page about a model: its promise, its topics",
+    "discreet report mails-model -o report.html",
+)
 _add(
     models.transform,
     "Write the topic proportions of documents",

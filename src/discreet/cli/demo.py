@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,14 +31,20 @@ SHARE = 0.05
 def demo(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer topics and rounds.")] = False,
     threads: ThreadsOption = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.html", help="The report; an earlier one is replaced.")
+    ] = Path("discreet-demo.html"),
 ) -> None:
-    """Train a private model on the documentation of the installed Python packages; show what it finds and promises."""
+    """Train a private model on the documentation of the installed Python packages; show what it finds and promises, and
+    write a report about it."""
     from dataclasses import replace
 
     from discreet.corpus import datasets
     from discreet.models.fit_text import fit_text
     from discreet.models.private.model import PrivateLDA
+    from discreet.report.page import check_report, write_report
 
+    check_report(output, overwrite=True)  # before minutes of training
     typer.echo("Reading the docstrings of the standard library, numpy, scipy and scikit-learn …")
     corpus = replace(datasets.docstrings(), groups=None)  # documents are the unit: modules are too few for it
     held_out = [d % 10 == 0 for d in range(corpus.n_documents)]
@@ -68,6 +75,8 @@ def demo(
         typer.echo(in_options(release.usefulness.summary()))
     typer.echo(f"guarantee: {release.guarantee.summary()}")
     typer.echo(str(release.guarantee))
+    write_report(release, output, title="Docstrings of Python packages", overwrite=True)
+    typer.echo(f"report: {output.resolve()}  (open it in a browser)")
     typer.echo("next: discreet fit FILE --epsilon 1 -o MODEL  (discreet fit --help)")
 
 

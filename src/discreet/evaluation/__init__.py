@@ -12,17 +12,21 @@ from discreet.evaluation.perplexity import (
     fold_in_perplexity,
     unigram_perplexity,
 )
+from discreet.evaluation.similarity import Plane, classical_scaling, hellinger
 
 __all__ = [
     "Coherence",
     "Completion",
     "Matching",
+    "Plane",
+    "classical_scaling",
     "coherence",
     "completion",
     "completion_perplexity",
     "coverage",
     "diversity",
     "fold_in_perplexity",
+    "hellinger",
     "match_topics",
     "mixed_coherence",
     "top_words",

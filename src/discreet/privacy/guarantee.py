@@ -12,9 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet._errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.privacy.events import Entry
+    from discreet.privacy.odds import Odds
 
 
 def rounded_up(epsilon: float, digits: int = 6) -> str:
@@ -188,6 +194,16 @@ class Guarantee:
             )
         return replace(self, epsilon=epsilon, delta=delta, group=size)
 
+    def odds(self, entries: Iterable[Entry] | None = None) -> Odds:
+        """How often an attacker can guess right about one unit, at most: see ``privacy/odds.py``.
+
+        ``entries`` are the charges of the model that this guarantee is about (`Release.odds` gives its own). With them
+        the odds of the model itself stand beside those that (ε, δ) alone allow.
+        """
+        from discreet.privacy.odds import odds_of
+
+        return odds_of(self, entries)
+
     # --- for people -------------------------------------------------------------------------------------------------
 
     def summary(self) -> str:
@@ -210,6 +226,15 @@ class Guarantee:
     def conditions(self) -> tuple[str, ...]:
         """What a proven guarantee assumes."""
         return tuple(reason for reason in self.reasons if not reason.startswith((RESUMED, WHOLE)))
+
+    @property
+    def change(self) -> str:
+        """How neighbouring data sets differ, in words; empty if nothing is promised."""
+        if self.unit is None or self.relation is None:
+            return ""
+        if self.group == 1:
+            return _CHANGES[self.unit, self.relation]
+        return _CHANGES_OF_MANY[self.unit, self.relation].format(n=self.group)
 
     def _whom(self) -> str:
         return f"one {self.unit}" if self.group == 1 else f"{self.group} {self.unit}s together"
@@ -259,12 +284,9 @@ class Guarantee:
         plus = f", plus {self.delta:g} (δ)" if self.delta else ""
         larger = f" A whole {_LARGER[self.unit]} has less protection." if self.unit in _LARGER else ""
         larger = "".join(f" {r[0].upper()}{r[1:]}." for r in self.reasons if r.startswith(WHOLE)) or larger
-        if self.group == 1:
-            change = _CHANGES[self.unit, self.relation]
-        else:
-            change, larger = _CHANGES_OF_MANY[self.unit, self.relation].format(n=self.group), ""
+        larger = larger if self.group == 1 else ""
         return (
-            f"The change considered: {change}. To whoever sees {_OBSERVERS[self.observer]}"
+            f"The change considered: {self.change}. To whoever sees {_OBSERVERS[self.observer]}"
             f", it makes any outcome {factor} (e to the power ε = {rounded_up(self.epsilon)}){plus}.{larger}"
         )
 
@@ -296,6 +318,11 @@ class Guarantee:
             raise InputError(f"the reasons of a guarantee must be a list; found {value['reasons']!r}.")
         epsilon = math.inf if value["epsilon"] is None else value["epsilon"]
         return cls(**{**value, "epsilon": epsilon, "reasons": tuple(value["reasons"])})
+
+
+def observed(observer: Observer) -> str:
+    """What this observer sees, in words."""
+    return _OBSERVERS[observer]
 
 
 def _group_delta(epsilon: float, delta: float, n: int) -> float:

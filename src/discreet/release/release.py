@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,7 +21,7 @@ from discreet.corpus.builder import AnyTokenizer, holds_texts, texts_for_model
 from discreet.corpus.codebook import Codebook, Grid, check_codebook
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.tokenizer import Tokenizer
-from discreet.privacy import Basis, Guarantee
+from discreet.privacy import Basis, Entry, Guarantee
 from discreet.release import folder as release_folder
 from discreet.release.checks import check_lists, check_topics, check_words, floats, json_values, not_negative, positive
 from discreet.release.collections import MixedTopics
@@ -30,6 +29,7 @@ from discreet.release.usefulness import Usefulness
 
 if TYPE_CHECKING:
     from discreet.evaluation import Completion
+    from discreet.privacy.odds import Odds
 
 PRESENT = 2.0
 """A topic is known to be there if its share is more than so many deviations of its noise."""
@@ -211,20 +211,25 @@ class Release:
         found = zip(ranked, self.word_frequencies[ranked], self.frequency_errors[ranked], strict=True)
         return [(self.vocabulary[i], float(share), float(error)) for i, share, error in found]
 
+    def odds(self) -> Odds:
+        """How often an attacker can guess right about one unit: by the guarantee alone, and by what the ledger says was
+        done (see :meth:`Guarantee.odds`)."""
+        try:
+            entries = [Entry.from_json(entry) for entry in self.ledger]
+        except InputError:  # anybody's folder: a ledger that cannot be read is none
+            entries = []
+        return self.guarantee.odds(entries)
+
     def __repr__(self) -> str:
         sizes = f"{counted(self.n_topics, 'topic')}, {counted(self.n_words, 'word')}"
         verdict = "" if self.usefulness is None else f", {self.usefulness.verdict}"
         return f"<Release: {self.method}, {sizes}, guarantee {self.guarantee.basis}{verdict}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks. Words come from outside, so they are escaped."""
-        best = (escape(" ".join(words)) for words in self.top_words())
-        rows = "".join(f"<tr><td>{k}</td><td>{words}</td></tr>" for k, words in enumerate(best))
-        about = [repr(self)[1:-1], f"guarantee: {self.guarantee.summary()}"]
-        if self.usefulness is not None:
-            about.append(self.usefulness.summary())
-        head = "<tr><th>topic</th><th>words</th></tr>"
-        return "".join(f"<div>{escape(line)}</div>" for line in about) + f"<table>{head}{rows}</table>"
+        """For notebooks: the short form of ``discreet report``."""
+        from discreet.release.notebook import release_html
+
+        return release_html(self)
 
     # --- using it ---------------------------------------------------------------------------------------------------
 

@@ -89,6 +89,18 @@ class Randomising(Running, TopicModel):
         self.guarantee_, self.report_guarantee_ = found
         self.response_ = reports.response
 
+    def _planned_parameters(self) -> dict[str, Any]:
+        """Those of the campaign where reports brought them along: everything in a response is public."""
+        found = super()._planned_parameters()
+        if found["epsilon_bit"] is None:
+            found |= {"epsilon_bit": self.response_.epsilon_bit, "report_words": self.response_.max_words}
+        return found
+
+    def _accounts(self) -> dict[str, Any]:
+        """The number of reports may be told: it is the same for neighbours, who replace a report, and the server sees
+        each arrive."""
+        return {**super()._accounts(), "history": {"n_reports": [self.n_reports_]}}
+
 
 @estimator
 class LocalLDA(Randomising):
@@ -139,6 +151,7 @@ class LocalLDA(Randomising):
         For a whole report.
     response_ : RandomisedResponse
         How the reports were randomised.
+    n_reports_ : int
     """
 
     method = "local"
@@ -159,6 +172,7 @@ class LocalLDA(Randomising):
         reports, conditions = self._reports(X, reset=True, key=key)
         train = self._published if self.as_published else self._train
         self.components_, self.alpha_, self.beta_ = train(reports, alpha, key), alpha, float(self.beta)
+        self.n_reports_ = len(reports)
         self._promise(reports, conditions)
         return self
 

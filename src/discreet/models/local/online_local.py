@@ -67,7 +67,7 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
 
     Attributes
     ----------
-    guarantee_, report_guarantee_, response_ :
+    guarantee_, report_guarantee_, response_, n_reports_ :
         As in :class:`~discreet.LocalLDA`.
     """
 
@@ -143,6 +143,7 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
             raise InputError("a batch must have at least one report.")
         key = self._next_key()
         reports = Reports(reports.response, reports.packed, reports.vocabulary, self._seen_seeded(reports))
+        self.n_reports_ = getattr(self, "n_reports_", 0) + len(reports)
         estimate = self._denoised(reports) if self.as_published else self._added_up(reports)
         base = np.full(reports.response.n_words, float(self.beta))
         if self.as_published:
@@ -176,7 +177,6 @@ class OnlineLocalLDA(Randomising, OnlineLDA):
         """N̂_t over all reports so far, and public prior data: for the background."""
         public = self.estimate_ if getattr(self, "has_prior_", False) else np.zeros(reports.response.n_words)
         self.estimates_ = getattr(self, "estimates_", public) + reports.estimate()
-        self.n_reports_ = getattr(self, "n_reports_", 0) + len(reports)
         return self.estimates_
 
     def _denoised(self, reports: Reports) -> FloatArray:

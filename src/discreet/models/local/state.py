@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 State = dict[str, NDArray[Any]]
 
 ALWAYS = ("topic_counts_", "n_batches_", "correlation_", "seeded_", "conditions_")
-SOMETIMES = ("estimates_", "n_reports_", "mean_", "estimate_", "size_", "has_prior_")
-"""Of training that knows the noise, of the published form, of prior data."""
+SOMETIMES = ("n_reports_", "estimates_", "mean_", "estimate_", "size_", "has_prior_")
+"""Of training that knows the noise, of the published form, of prior data; states of earlier versions lack the first."""
 TABLES = {"topic_counts_": 2, "estimates_": 1, "mean_": 1, "estimate_": 1}
 """Those that have a row per word, and their dimensions."""
 SCALARS: dict[str, Any] = {
