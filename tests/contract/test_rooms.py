@@ -34,6 +34,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "attacks": (*LEDGE, "_svg", "models", "mechanisms", "privacy", "evaluation", "corpus"),
     "collector": (*LEDGE, "release", "models", "corpus", "mechanisms.local", "privacy"),
+    "explore": (*LEDGE, "release", "evaluation", "corpus"),
     "report": (*LEDGE, "release", "evaluation", "attacks"),
 }
 ROOMS["experiments"] = tuple(ROOMS)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli import attack, audit, budget, collect, data, demo, fit, models, plan, reproduce
+from discreet.cli import attack, audit, budget, collect, data, demo, explore, fit, models, plan, reproduce
 from discreet.cli.panels import InPanels
 
 app = typer.Typer(
@@ -77,6 +77,11 @@ _add(
     models.evaluate,
     "Measure a model on documents",
     "discreet evaluate mails-model held-out.jsonl --text body --json",
+)
+_add(
+    explore.explore,
+    "Look at the documents behind the topics, on a private page of this machine",
+    "discreet explore mails-model mails.jsonl --text body --label folder",
 )
 _add(
     budget.budget,

@@ -1,0 +1,107 @@
+"""The words of a text where they stand, each with its most likely topic.
+
+A tokenizer gives words, not places: it composes accents, leaves out addresses, lower-cases, and looks up lemmas. So
+the text is cut into pieces, and every piece is read by itself. A cut is kept if the pieces give the same words as what
+was cut. Phrases reach over pieces; they are found by comparing with the words of the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet._types import FloatArray, IntArray
+from discreet.corpus.phrases import JOINT
+from discreet.release.release import Release
+
+_SPACES = re.compile(r"(\s+)")
+_FINER = re.compile(r"([^\w'’]+|_+)")
+
+_AHEAD = 64
+"""Words after which a word of the whole is looked for no further."""
+
+TokensOf = Callable[[str | list[str]], list[str]]
+
+
+class Piece(NamedTuple):
+    """A part of a text. All parts together are the text."""
+
+    text: str
+    word: str | None = None
+    """The word of the model's vocabulary that it is counted as."""
+
+
+def pieces(text: str | list[str], tokens_of: TokensOf, known: Callable[[str], bool]) -> list[Piece]:
+    """The text in pieces, those that are counted with their words. ``known`` says whether the model has a word."""
+    parts: list[str] = []
+    words: list[tuple[int, str]] = []  # the part in which a word stands, and the word
+    for part, found in _cut(text, tokens_of):
+        words += ((len(parts), word) for word in found)
+        parts.append(part)
+    counted = tokens_of(text)
+    out: list[Piece] = []
+    at = 0
+    for first, last, word in _places(words, counted):
+        if not known(word) or first < at:  # two words in one part that cannot be cut: the first is shown
+            continue
+        out += map(Piece, parts[at:first])
+        out.append(Piece("".join(parts[first : last + 1]), word))
+        at = last + 1
+    return [*out, *map(Piece, parts[at:])]
+
+
+def _cut(text: str | list[str], tokens_of: TokensOf) -> Iterator[tuple[str, list[str]]]:
+    """Parts of the text that are read alone as they are within it, as small as possible."""
+    if not isinstance(text, str):
+        for word in text:
+            yield word, [word]
+            yield " ", []
+        return
+    for part in filter(None, _SPACES.split(text)):
+        found = [] if part.isspace() else tokens_of(part)
+        finer = [p for p in _FINER.split(part) if p] if found else [part]
+        each = [tokens_of(p) for p in finer] if len(finer) > 1 else [found]
+        if len(finer) > 1 and [word for words in each for word in words] == found:
+            yield from zip(finer, each, strict=True)
+        else:
+            yield part, found
+
+
+def _places(words: list[tuple[int, str]], counted: list[str]) -> Iterator[tuple[int, int, str]]:
+    """First and last part of each counted word: a phrase takes the parts of its words."""
+    at = 0
+    for word in counted:
+        if at < len(words) and words[at][1] == word:
+            yield words[at][0], words[at][0], word
+            at += 1
+            continue
+        near = next((i for i in range(at, min(at + _AHEAD, len(words))) if words[i][1] == word), None)
+        if near is not None:
+            yield words[near][0], words[near][0], word
+            at = near + 1
+        elif JOINT in word:
+            rest = word.split(JOINT)
+            start = next((i for i in range(at, min(at + _AHEAD, len(words))) if words[i][1] in rest), None)
+            if start is None:
+                continue
+            end = start
+            while end < len(words) and words[end][1] in rest:
+                rest = rest[rest.index(words[end][1]) + 1 :]
+                end += 1
+            yield words[start][0], words[end - 1][0], word
+            at = end
+
+
+def likely_topics(release: Release, words: IntArray, mixture: FloatArray, collection: int | None = None) -> IntArray:
+    """The topic k with the largest θ_k · φ_kw of each word, −1 where no topic has the word. In a cross-collection model
+    φ is that of the document's ``collection``, (1 − ψ)·φ + ψ·σ."""
+    phi = release.topics[:, words]
+    if collection is not None and release.collection_topics is not None and release.switch is not None:
+        own = release.switch[:, collection, None]
+        phi = (1.0 - own) * phi + own * release.collection_topics[collection][:, words]
+    weights = mixture[:, None] * phi
+    best: IntArray = np.where(weights.max(axis=0) > 0, weights.argmax(axis=0), -1)
+    return best
