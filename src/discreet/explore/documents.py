@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from discreet._errors import InputError
@@ -60,19 +61,21 @@ class _Seen:
 
 def read_documents(release: Release, read: Callable[[], Corpus], model: str) -> Documents:
     """``read`` returns text over the vocabulary of the model, or counts over all of their words."""
-    texts = Texts()
-    seen = _Seen(release.vocabulary, ignored_words(release.tokenizer), texts)
-    with heard_by(seen):
-        corpus = read()
-    if len(texts):
-        documents = Documents(corpus, texts, seen.share(corpus))
-    else:
-        texts.close()
-        known, covered = _restricted(corpus, release)
-        documents = Documents(known, None, covered, corpus)
-    if documents.corpus.n_tokens == 0:
-        raise InputError(f"no document holds a word of {model}. Are they of the same kind and language?")
-    return documents
+    with ExitStack() as on_error:
+        texts = on_error.enter_context(closing(Texts()))
+        seen = _Seen(release.vocabulary, ignored_words(release.tokenizer), texts)
+        with heard_by(seen):
+            corpus = read()
+        if not len(texts):
+            known, covered = _restricted(corpus, release)
+            found = Documents(known, None, covered, corpus)
+        else:
+            found = Documents(corpus, texts, seen.share(corpus))
+        if found.corpus.n_tokens == 0:
+            raise InputError(f"no document holds a word of {model}. Are they of the same kind and language?")
+        if found.texts is not None:
+            on_error.pop_all()
+    return found
 
 
 def _restricted(everything: Corpus, release: Release) -> tuple[Corpus, float]:

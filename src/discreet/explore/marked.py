@@ -17,8 +17,8 @@ from discreet._types import FloatArray, IntArray
 from discreet.corpus.phrases import JOINT
 from discreet.release.release import Release
 
-_SPACES = re.compile(r"(\s+)")
-_FINER = re.compile(r"([^\w'’]+|_+)")
+_CUTS = (re.compile(r"(\s+)"), re.compile(r"([^\w'’]+|_+)"), re.compile(r"(\W+)"))
+"""Where to cut: at blanks, then at punctuation, then at apostrophes too."""
 
 _AHEAD = 64
 """Words after which a word of the whole is looked for no further."""
@@ -60,39 +60,39 @@ def _cut(text: str | list[str], tokens_of: TokensOf) -> Iterator[tuple[str, list
             yield word, [word]
             yield " ", []
         return
-    for part in filter(None, _SPACES.split(text)):
-        found = [] if part.isspace() else tokens_of(part)
-        finer = [p for p in _FINER.split(part) if p] if found else [part]
-        each = [tokens_of(p) for p in finer] if len(finer) > 1 else [found]
-        if len(finer) > 1 and [word for words in each for word in words] == found:
-            yield from zip(finer, each, strict=True)
+    yield from _finer(text, None, tokens_of)
+
+
+def _finer(text: str, found: list[str] | None, tokens_of: TokensOf, level: int = 0) -> Iterator[tuple[str, list[str]]]:
+    """``found`` are the words of the text; None for the whole, which is always cut at blanks."""
+    parts = [part for part in _CUTS[level].split(text) if part] if found is None or found else [text]
+    each = [tokens_of(part) for part in parts] if len(parts) > 1 or found is None else [found]
+    if found is not None and [word for words in each for word in words] != found:
+        yield text, found
+        return
+    for part, words in zip(parts, each, strict=True):
+        if words and level + 1 < len(_CUTS):
+            yield from _finer(part, words, tokens_of, level + 1)
         else:
-            yield part, found
+            yield part, words
 
 
 def _places(words: list[tuple[int, str]], counted: list[str]) -> Iterator[tuple[int, int, str]]:
     """First and last part of each counted word: a phrase takes the parts of its words."""
     at = 0
     for word in counted:
-        if at < len(words) and words[at][1] == word:
-            yield words[at][0], words[at][0], word
-            at += 1
+        rest = word.split(JOINT) if JOINT in word else []
+        near = range(at, min(at + _AHEAD, len(words)))
+        first = next((i for i in near if words[i][1] == word or words[i][1] in rest), None)
+        if first is None:
             continue
-        near = next((i for i in range(at, min(at + _AHEAD, len(words))) if words[i][1] == word), None)
-        if near is not None:
-            yield words[near][0], words[near][0], word
-            at = near + 1
-        elif JOINT in word:
-            rest = word.split(JOINT)
-            start = next((i for i in range(at, min(at + _AHEAD, len(words))) if words[i][1] in rest), None)
-            if start is None:
-                continue
-            end = start
-            while end < len(words) and words[end][1] in rest:
-                rest = rest[rest.index(words[end][1]) + 1 :]
-                end += 1
-            yield words[start][0], words[end - 1][0], word
-            at = end
+        at = first + 1
+        if words[first][1] != word:
+            rest = rest[rest.index(words[first][1]) + 1 :]
+            while at < len(words) and words[at][1] in rest:
+                rest = rest[rest.index(words[at][1]) + 1 :]
+                at += 1
+        yield words[first][0], words[at - 1][0], word
 
 
 def likely_topics(release: Release, words: IntArray, mixture: FloatArray, collection: int | None = None) -> IntArray:

@@ -64,14 +64,26 @@ class Pages:
         self._templates = jinja2.Environment(
             loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
+        places = [("Topics", "/"), ("Documents", "/documents")]
+        places += [(f"By {kind}", f"/by/{kind}") for kind in explorer.classes]
+        places += [("Measures", "/measures"), *([] if explorer.other is None else [("Two models", "/compare")])]
         about = {"root": root, "explorer": explorer, "counted": counted, "columns": list(explorer.classes)}
+        self._templates.globals["places"] = places
         self._templates.globals.update(about)
         self._means = lru_cache(maxsize=64)(self._means_of)
 
     def _page(
-        self, template: str, title: str, *, status: int = 200, refresh: int | None = None, **values: Any
+        self,
+        template: str,
+        title: str,
+        *,
+        here: str = "",
+        status: int = 200,
+        refresh: int | None = None,
+        **values: Any,
     ) -> Response:
-        text = self._templates.get_template(template).render(title=title, refresh=refresh, **values)
+        """``here`` is the place in the menu, if the page is one of it."""
+        text = self._templates.get_template(template).render(title=title, refresh=refresh, here=here, **values)
         return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
 
     def missing(self, request: Request, error: Exception) -> Response:
@@ -87,7 +99,7 @@ class Pages:
         order = range(len(means)) if by_number else np.argsort(-means, kind="stable").tolist()
         largest = float(means.max()) or 1.0
         rows = [(k, means[k], means[k] / largest, self._explorer.top_words[k]) for k in order]
-        return self._page("topics.html", "Topics", rows=rows, by_number=by_number)
+        return self._page("topics.html", "Topics", here="/", rows=rows, by_number=by_number)
 
     def topic(self, request: Request) -> Response:
         explorer = self._explorer
@@ -134,6 +146,7 @@ class Pages:
         return self._page(
             "documents.html",
             "Documents",
+            here="/documents",
             rows=self._rows(numbers, best, with_topic=True),
             pager=Pager(first, DOCUMENTS, total, f"{self._root}/documents", kept),
             chosen=chosen,
@@ -206,12 +219,11 @@ class Pages:
         means = self._means(column.kind, first, last)
         rows = []
         for c, row in zip(range(first, last), means, strict=True):
-            best = np.argsort(-row, kind="stable")[:4]
-            rows.append(
-                (c, column.names[c], int(column.sizes[c]), [(int(k), float(row[k])) for k in best if row[k] > 0])
-            )
-        pager = Pager(first, CLASSES, len(column), f"{self._root}/by/{column.kind}", {})
-        return self._page("classes.html", f"By {column.kind}", column=column, rows=rows, pager=pager)
+            best = [(k, float(row[k])) for k in np.argsort(-row, kind="stable")[:4].tolist() if row[k] > 0]
+            rows.append((c, column.names[c], int(column.sizes[c]), best))
+        here = f"/by/{column.kind}"
+        pager = Pager(first, CLASSES, len(column), f"{self._root}{here}", {})
+        return self._page("classes.html", f"By {column.kind}", here=here, column=column, rows=rows, pager=pager)
 
     def one_class(self, request: Request) -> Response:
         column = self._column(request.path_params["kind"])
@@ -232,7 +244,7 @@ class Pages:
         found = [(model, model.measures.ask(PATIENCE)) for model in models]
         waiting = any(value is None for _, value in found)
         values: dict[str, Any] = {"found": found, "waiting": waiting, "measures": MEASURES}
-        return self._page("measures.html", "Measures", refresh=3 if waiting else None, **values)
+        return self._page("measures.html", "Measures", here="/measures", refresh=3 if waiting else None, **values)
 
     def compare(self, request: Request) -> Response:
         explorer = self._explorer
@@ -255,7 +267,8 @@ class Pages:
                 (k, explorer.top_words[k], partner, [] if partner < 0 else theirs[partner], float(found.overlap[k]))
             )
         left = [(k, theirs[k]) for k in found.left]
-        return self._page("compare.html", "Two models", rows=rows, left=left, found=found, by_overlap=by_overlap)
+        values: dict[str, Any] = {"rows": rows, "left": left, "found": found, "by_overlap": by_overlap}
+        return self._page("compare.html", "Two models", here="/compare", **values)
 
     # --- parts --------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 
@@ -34,16 +35,16 @@ class Shares:
     @classmethod
     def computed(cls, transform: Callable[[Corpus], FloatArray], corpus: Corpus, n_topics: int) -> Shares:
         """``transform`` gives the proportions of documents, a row each. Progress is reported to whoever watches."""
-        table = Table(n_topics, corpus.n_documents)
         known = corpus.lengths > 0
-        for first in range(0, corpus.n_documents, CHUNK):
-            report_read(first, corpus.n_documents, COMPUTING)
-            some = slice(first, first + CHUNK)
-            rows = transform(corpus[some])
-            rows[~known[some]] = 0.0
-            table.write(first, np.ascontiguousarray(rows.T, np.float32))
-        report_read(corpus.n_documents, corpus.n_documents, COMPUTING)
-        return cls(table.read(), known)
+        with closing(Table(n_topics, corpus.n_documents)) as table:
+            for first in range(0, corpus.n_documents, CHUNK):
+                report_read(first, corpus.n_documents, COMPUTING)
+                some = slice(first, first + CHUNK)
+                rows = transform(corpus[some])
+                rows[~known[some]] = 0.0
+                table.write(first, rows.T.astype(np.float32))
+            report_read(corpus.n_documents, corpus.n_documents, COMPUTING)
+            return cls(table.read(), known)
 
     def of(self, document: int) -> FloatArray:
         return self.table[:, document].astype(np.float64)

@@ -68,19 +68,22 @@ class Table:
 
     def __init__(self, n_rows: int, n_columns: int) -> None:
         self.shape = (n_rows, n_columns)
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix=PREFIX, buffering=0)  # noqa: SIM115 (see read)
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix=PREFIX, buffering=0)  # noqa: SIM115 (closed below)
 
     def write(self, first: int, columns: Float32Array) -> None:
         """Columns from ``first`` on. By calls of write and not through a map: there a full disk would be a signal that
         ends the process, and here it is an error with a name."""
         for row, values in enumerate(columns):
             self._file.seek(4 * (row * self.shape[1] + first))
-            rest = memoryview(values.astype(np.float32).tobytes())
+            rest = memoryview(values.tobytes())
             while rest:
                 rest = rest[self._file.write(rest) :]
 
     def read(self) -> Float32Array:
-        """All of it, once. What is not looked at is not in memory."""
-        with self._file:  # the map lives on, as long as somebody holds an array of it
-            whole = mmap.mmap(self._file.fileno(), 4 * self.shape[0] * self.shape[1], access=mmap.ACCESS_READ)
+        """All of it, also after ``close``. What is not looked at is not in memory."""
+        whole = mmap.mmap(self._file.fileno(), 4 * self.shape[0] * self.shape[1], access=mmap.ACCESS_READ)
         return np.frombuffer(whole, np.float32).reshape(self.shape)
+
+    def close(self) -> None:
+        """Give up the file; a map of it lives as long as somebody holds its array."""
+        self._file.close()
