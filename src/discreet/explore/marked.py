@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from discreet.release.release import Release
 
 _CUTS = (re.compile(r"(\s+)"), re.compile(r"([^\w'’]+|_+)"), re.compile(r"(\W+)"))
 """Where to cut: at blanks, then at punctuation, then at apostrophes too."""
+
+_EDGES = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)
 
 _AHEAD = 64
 """Words after which a word of the whole is looked for no further."""
@@ -47,10 +50,20 @@ def pieces(text: str | list[str], tokens_of: TokensOf, known: Callable[[str], bo
     for first, last, word in _places(words, counted):
         if not known(word) or first < at:  # two words in one part that cannot be cut: the first is shown
             continue
-        out += map(Piece, parts[at:first])
-        out.append(Piece("".join(parts[first : last + 1]), word))
+        before, mine, after = _edges("".join(parts[first : last + 1]))
+        out += map(Piece, [*parts[at:first], *before])
+        out.append(Piece(mine, word))
+        out += map(Piece, after)
         at = last + 1
     return [*out, *map(Piece, parts[at:])]
+
+
+def _edges(text: str) -> tuple[list[str], str, list[str]]:
+    """Punctuation that could not be cut off without changing how the rest is read is not a part of the word."""
+    found = _EDGES.fullmatch(text)
+    if found is None or not found[2]:
+        return [], text, []
+    return [found[1]] if found[1] else [], found[2], [found[3]] if found[3] else []
 
 
 def _cut(text: str | list[str], tokens_of: TokensOf) -> Iterator[tuple[str, list[str]]]:
@@ -60,7 +73,7 @@ def _cut(text: str | list[str], tokens_of: TokensOf) -> Iterator[tuple[str, list
             yield word, [word]
             yield " ", []
         return
-    yield from _finer(text, None, tokens_of)
+    yield from _finer(text, None, cache(tokens_of))  # most pieces of a text are in it more than once
 
 
 def _finer(text: str, found: list[str] | None, tokens_of: TokensOf, level: int = 0) -> Iterator[tuple[str, list[str]]]:
