@@ -7,38 +7,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from starlette.testclient import TestClient
 
 from discreet.corpus import read
 from discreet.explore.app import create_app
 from discreet.explore.documents import read_documents
 from discreet.explore.explorer import Explorer
-from discreet.explore.guard import Guard
-from tests.support.exploring import ATTACKS, every_page, explorer, hostile, model, notes
+from tests.support.exploring import ATTACKS, PORT, Site, every_page, explorer, hostile, model, notes
 
-PORT = 8123
 PRIVATE = "computed from the documents themselves; do not publish"
-
-
-class Site:
-    """The pages without a network."""
-
-    def __init__(self, explorer: Explorer) -> None:
-        self.explorer = explorer
-        self.guard: Guard = create_app(explorer, PORT)
-        self.http = TestClient(self.guard, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
-
-    def get(self, path: str = "", **options: Any) -> Any:
-        return self.http.get(f"/{self.guard.key}/{path}", **options)
-
-    def text(self, path: str = "") -> str:
-        found = self.get(path)
-        assert found.status_code == 200, path
-        return str(found.text)
 
 
 @pytest.fixture
@@ -291,8 +270,8 @@ class Tags(HTMLParser):
 
 
 ELEMENTS = frozenset(re.findall(r"\w+", """
-    html head meta title link body a p strong b bdi header nav main h1 h2 small dl div dt dd table caption thead tbody tr
-    th td svg rect ol ul li span details summary form label input button section mark code
+    html head meta title link body a p strong b bdi header nav main h1 h2 small dl div dt dd table caption thead tbody
+    tr th td svg rect ol ul li span details summary form label input button section mark code
 """))  # fmt: skip
 ATTRIBUTES = frozenset(re.findall(r"[\w-]+", """
     lang charset name content rel href class role id aria-label aria-current aria-hidden scope viewbox width height dir

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import uvicorn
+from starlette.testclient import TestClient
 
 from discreet.corpus import read
+from discreet.explore.app import create_app
 from discreet.explore.documents import read_documents
 from discreet.explore.explorer import Explorer
+from discreet.explore.guard import Guard
+from discreet.explore.serve import bound
 from discreet.privacy import EXACT_COUNTS, Guarantee
 from discreet.release.release import Release
 
@@ -73,6 +82,43 @@ def hostile(folder: Path) -> Explorer:
         release, lambda: read(file, text="body", label="kind", group="who", vocabulary=words), "model"
     )
     return Explorer.opened(documents, (ATTACKS[0], release), (ATTACKS[1], model()), source=file.name)
+
+
+PORT = 8123
+
+
+class Site:
+    """The pages without a network."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        self.explorer = explorer
+        self.guard: Guard = create_app(explorer, PORT)
+        self.http = TestClient(self.guard, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
+
+    def get(self, path: str = "", **options: Any) -> Any:
+        return self.http.get(f"/{self.guard.key}/{path}", **options)
+
+    def text(self, path: str = "") -> str:
+        found = self.get(path)
+        assert found.status_code == 200, path
+        return str(found.text)
+
+
+@contextmanager
+def shown(found: Explorer) -> Iterator[Guard]:
+    """The pages behind a real socket, in a thread of this process."""
+    with bound(0) as listening:
+        guard = create_app(found, listening.getsockname()[1])
+        config = uvicorn.Config(guard, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        listening.listen()
+        thread.start()
+        try:
+            yield guard
+        finally:
+            server.should_exit = True
+            thread.join(10)
 
 
 def every_page(found: Explorer) -> list[str]:

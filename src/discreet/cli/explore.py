@@ -61,13 +61,14 @@ def explore(
         ) from None
     with serve.bound(port) as listening:
         columns = {"text": text, "label": label, "group": group, "collection": collection}
-        with closing(_opened(model, other, file, dataset, columns, threads)) as opened:
-            serve.serve(opened, listening, browser=browser, say=_say)
+        with closing(opened(model, other, file, dataset, columns, threads)) as explorer:
+            serve.serve(explorer, listening, browser=browser, say=_say)
 
 
-def _opened(
+def opened(
     model: Path, other: Path | None, file: str | None, dataset: str | None, columns: dict[str, Any], threads: int | None
 ) -> Explorer:
+    """Load the models, read the documents and compute their topics."""
     from discreet.explore.documents import read_documents
     from discreet.explore.explorer import Explorer
     from discreet.release.release import Release
@@ -83,9 +84,9 @@ def _opened(
         how = {"codebook": release.codebook}
     elif holds_counts(file, dataset):
         how = {}
-    opened = open_corpus if comparing is None else partial(open_compared, comparing)
+    open_them = open_corpus if comparing is None else partial(open_compared, comparing)
     source = named_set(file, dataset) or ("standard input" if file == "-" else str(file))
-    documents = read_documents(release, lambda: opened(file, dataset, **columns, **how), str(model))
+    documents = read_documents(release, lambda: open_them(file, dataset, **columns, **how), str(model))
     with reading(quiet=False):
         return Explorer.opened(documents, (str(model), release), second, source=source, n_threads=threads)
 

@@ -76,7 +76,9 @@ def _cut(text: str | list[str], tokens_of: TokensOf) -> Iterator[tuple[str, list
     yield from _finer(text, None, cache(tokens_of))  # most pieces of a text are in it more than once
 
 
-def _finer(text: str, found: list[str] | None, tokens_of: TokensOf, level: int = 0) -> Iterator[tuple[str, list[str]]]:
+def _finer(
+    text: str, found: list[str] | None, tokens_of: Callable[[str], list[str]], level: int = 0
+) -> Iterator[tuple[str, list[str]]]:
     """``found`` are the words of the text; None for the whole, which is always cut at blanks."""
     parts = [part for part in _CUTS[level].split(text) if part] if found is None or found else [text]
     each = [tokens_of(part) for part in parts] if len(parts) > 1 or found is None else [found]
