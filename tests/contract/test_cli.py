@@ -31,7 +31,10 @@ from discreet.release import folder as release_folder
 from discreet.release.release import Release
 from tests.support.command import Run
 
-COMMANDS = (["demo"], ["fit"], ["topics"], ["transform"], ["predict"], ["evaluate"], ["data"], ["data", "ls"])
+COMMANDS = (
+    *(["demo"], ["fit"], ["topics"], ["transform"], ["predict"], ["evaluate"], ["explore"], ["data"]),
+    ["data", "ls"],
+)
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:

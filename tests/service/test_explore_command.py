@@ -287,19 +287,16 @@ def test_the_browser_is_opened_by_a_link_that_works_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     opened: list[str] = []
+    handler = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
     for screen, options, expected in ((":0", (), 1), ("", (), 1), (":0", ("--no-browser",), 1)):
         monkeypatch.setenv("DISPLAY", screen)
         monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-        handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
-        try:
-            ran = run("explore", *NOTES, *options)
-        finally:
-            for one, handler in zip((signal.SIGINT, signal.SIGTERM), handlers, strict=True):
-                signal.signal(one, handler)
+        ran = run("explore", *NOTES, *options)
         assert ran.code == 0, ran.err
         assert len(opened) == expected
+    assert signal.getsignal(signal.SIGINT) is handler
     assert "/open/" in opened[0]
     key = re.search(r"127\.0\.0\.1:\d+/([\w-]+)/", ran.out)
     assert key is not None

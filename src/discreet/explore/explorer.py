@@ -67,7 +67,8 @@ class Explorer:
         numbers = None
         if release.collections is not None:
             numbers = collection_numbers(collection_labels(corpus), release.collections)
-        shares = Shares.computed(lambda part: release.transform(part, n_threads=n_threads), corpus, release.n_topics)
+        bare = replace(corpus, groups=None, labels=None)  # its parts need not carry them
+        shares = Shares.computed(lambda part: release.transform(part, n_threads=n_threads), bare, release.n_topics)
         ordered = documents.texts is not None
 
         def measure() -> tuple[Measured, float]:

@@ -8,7 +8,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 
@@ -52,11 +53,11 @@ def serve(
         date_header=False,
         proxy_headers=False,
         lifespan="off",
+        ws="none",
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    _stop_in_order(server)
-    with listening:
+    with _stopping_in_order(server), listening:
         listening.listen()  # connections wait from now on, until the server takes them
         say(f"exploring at {guard.address}")
         say("private: computed from the documents themselves; do not publish. Ctrl-C ends it.")
@@ -65,16 +66,21 @@ def serve(
         server.run(sockets=[listening])
 
 
-def _stop_in_order(server: uvicorn.Server) -> None:
+@contextmanager
+def _stopping_in_order(server: uvicorn.Server) -> Iterator[None]:
     """uvicorn ends on a signal, then raises it once more, which would end the process as if it had failed. A signal may
     also come before uvicorn listens to signals."""
 
     def stop(*_: object) -> None:
         server.should_exit = True
 
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, stop)
+    ours = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT) if ours}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _has_screen() -> bool:
