@@ -77,7 +77,8 @@ def measure(model: Path, documents: Path | str, n_tokens: int, n_documents: int,
     line("Ctrl-C", f"{ended:.2f} s", f"exit code {process.returncode}")
     line("a page, median", f"{1000 * median(times):.0f} ms")
     promises = [("slowest page", max(times), 0.5, " s"), ("peak of memory", memory / MIB, allowed, " MiB")]
-    return all([verdict(name, found, wanted, at_least=False, unit=unit) for name, found, wanted, unit in promises])
+    holds = [verdict(name, found, wanted, at_least=False, unit=unit) for name, found, wanted, unit in promises]
+    return all(holds)
 
 
 def _processor(pid: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import threading
 from pathlib import Path
 
@@ -62,6 +63,22 @@ def test_a_table_is_written_in_parts_of_columns(tmp_path: Path, monkeypatch: pyt
     np.testing.assert_array_equal(found, whole)
     assert not found.flags.writeable
     assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    texts, table = Texts(), Table(1, 100_000)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(InputError, match=f"{tmp_path}: File too large.*TMPDIR"):
+            texts.add("x" * 100_000)
+        with pytest.raises(InputError, match="cannot be written"):
+            table.write(0, np.zeros((1, 100_000), np.float32))
+        texts.close()
+        table.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 # --- shares -----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import mmap
 import tempfile
 from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import IO
 
@@ -22,6 +23,17 @@ from discreet.corpus.builder import Document
 from discreet.corpus.ids import is_missing
 
 PREFIX = "discreet-"
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"temporary files cannot be written in {tempfile.gettempdir()}: {error.strerror}. Name a folder with more "
+            "room in the environment variable TMPDIR."
+        ) from None
 
 
 class Texts:
@@ -39,7 +51,8 @@ class Texts:
         """Keep one more. A missing document is an empty text."""
         kept = "" if is_missing(text) else text if isinstance(text, str) else list(text or ())
         data = json.dumps(kept, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        self._file.write(data)
+        with _room():
+            self._file.write(data)
         self._ends.append(self._ends[-1] + len(data))
 
     def __getitem__(self, number: int) -> str | list[str]:
@@ -47,7 +60,7 @@ class Texts:
         if not 0 <= number < len(self):
             raise IndexError(number)
         first, last = self._ends[number], self._ends[number + 1]
-        with self._lock:
+        with self._lock, _room():  # the last texts may still have to be written
             if self._file.closed:
                 raise InputError("the explorer has ended.")
             self._file.seek(first)
@@ -59,7 +72,7 @@ class Texts:
         return (self[number] for number in range(len(self)))
 
     def close(self) -> None:
-        with self._lock:
+        with self._lock, suppress(OSError):  # what could not be written is given up too
             self._file.close()
 
 
@@ -73,11 +86,12 @@ class Table:
     def write(self, first: int, columns: Float32Array) -> None:
         """Columns from ``first`` on. By calls of write and not through a map: there a full disk would be a signal that
         ends the process, and here it is an error with a name."""
-        for row, values in enumerate(columns):
-            self._file.seek(4 * (row * self.shape[1] + first))
-            rest = memoryview(values.tobytes())
-            while rest:
-                rest = rest[self._file.write(rest) :]
+        with _room():
+            for row, values in enumerate(columns):
+                self._file.seek(4 * (row * self.shape[1] + first))
+                rest = memoryview(values.tobytes())
+                while rest:
+                    rest = rest[self._file.write(rest) :]
 
     def read(self) -> Float32Array:
         """All of it, also after ``close``. What is not looked at is not in memory."""
