@@ -270,7 +270,7 @@ class Tags(HTMLParser):
 
 
 ELEMENTS = frozenset(re.findall(r"\w+", """
-    html head meta title link body a p strong b bdi header nav main h1 h2 small dl div dt dd table caption thead tbody
+    html head meta title link body a p aside strong b bdi header nav main h1 h2 small div table caption thead tbody
     tr th td svg rect ol ul li span details summary form label input button section mark code
 """))  # fmt: skip
 ATTRIBUTES = frozenset(re.findall(r"[\w-]+", """

@@ -207,12 +207,17 @@ def test_phrases_of_a_model_are_marked(here: Path, run: Run) -> None:  # noqa: F
 def test_collections_are_compared(here: Path, run: Run) -> None:  # noqa: F811
     fit = ("fit", "notes.jsonl", "--text", "body", "--method", "cross-lda", "--collection", "kind", "-k", 2)
     assert run(*fit, "--sweeps", 10, "-q", "-o", "cross").code == 0
-    with exploring(
-        here, "cross", "notes.jsonl", "--text", "body", "--collection", "kind", "--with", "model"
-    ) as running:
-        assert "kind1" in running.get("by/collection")
-        assert "<mark" in running.get("document/0")
-        assert "Two models" in running.get("compare")
+    with site("cross", "notes.jsonl", text="body", collection="kind", other=Path("model")) as shown:
+        assert "kind1" in shown.text("by/collection")
+        assert "Its words in each collection" in shown.text("topic/0")
+        assert "<mark" in shown.text("document/0")
+        assert "Two models" in shown.text("compare")
+    with site("model", "notes.jsonl", text="body", collection="kind", other=Path("cross")) as shown:
+        assert isinstance(shown.explorer.other.measures.ask(60), tuple)
+    for arguments in (("cross", *NOTES[1:]), (*NOTES, "--with", "cross")):
+        ran = run("explore", *arguments)
+        assert ran.code == 2
+        assert "cross needs --collection COLUMN" in ran.err
 
 
 # --- what it refuses --------------------------------------------------------------------------------------------------

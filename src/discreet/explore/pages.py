@@ -62,7 +62,12 @@ class Pages:
         self._explorer, self._root = explorer, root
         loader = jinja2.PackageLoader("discreet.explore", "web")
         self._templates = jinja2.Environment(
-            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+            loader=loader,
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            auto_reload=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
         places = [("Topics", "/"), ("Documents", "/documents")]
         places += [(f"By {kind}", f"/by/{kind}") for kind in explorer.classes]
@@ -122,8 +127,17 @@ class Pages:
             rows=self._rows(documents, shares),
             pager=Pager(first, DOCUMENTS, total, f"{self._root}/topic/{k}", kept),
             chosen=chosen,
+            own=self._own_words(k),
             by=[self._by_class(column, k) for column in explorer.classes.values() if 1 < len(column) <= MANY_CLASSES],
         )
+
+    def _own_words(self, topic: int) -> list[tuple[str, float, list[str]]]:
+        """Of a cross-collection model: each collection, the share of its own words in the topic there, and these."""
+        release = self._explorer.model.release
+        if release.switch is None:
+            return []
+        best = release.collection_top_words(10).items()
+        return [(str(name), float(release.switch[topic, c]), own[topic]) for c, (name, own) in enumerate(best)]
 
     def _by_class(self, column: Classes, topic: int) -> tuple[str, list[tuple[int, str, float, float, int]]]:
         means = self._means(column.kind, 0, len(column))[:, topic]
