@@ -30,10 +30,11 @@ NAMES = (
     "dense_or_sparse",
     "time_to_perplexity",
     "usefulness",
+    "explore",
     "collector",
     "collector_day",
 )
-SLOW = ("collector", "collector_day", "time_to_perplexity", "usefulness")
+SLOW = ("collector", "collector_day", "explore", "time_to_perplexity", "usefulness")
 """Left out by ``--quick`` unless named."""
 PACKAGES = "discreet", "numpy", "numba", "tomotopy", "gensim", "scikit-learn"
 

@@ -40,6 +40,7 @@ COMMANDS = (
     ["predict"],
     ["evaluate"],
     ["data"],
+    ["explore"],
     ["data", "ls"],
 )
 

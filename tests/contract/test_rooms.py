@@ -38,6 +38,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "attacks": (*LEDGE, "_svg", "models", "mechanisms", "privacy", "evaluation", "corpus"),
     "collector": (*LEDGE, "release", "models", "corpus", "mechanisms.local", "privacy"),
+    "explore": (*LEDGE, "release", "evaluation", "corpus"),
     "report": (*LEDGE, "privacy", "mechanisms.local", "release", "evaluation", "attacks"),  # a Release, for people
 }
 ROOMS["experiments"] = tuple(ROOMS)

@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli import attack, audit, budget, collect, data, demo, fit, models, plan, report, reproduce, trends
+from discreet.cli import (
+    attack,
+    audit,
+    budget,
+    collect,
+    data,
+    demo,
+    explore,
+    fit,
+    models,
+    plan,
+    report,
+    reproduce,
+    trends,
+)
 from discreet.cli.panels import InPanels
 
 app = typer.Typer(
@@ -94,6 +108,11 @@ _add(
     "Write topic shares by time or class, with noise for privacy",
     "discreet trends mails-model mails.jsonl --by month --from 2015 --to 2016 --epsilon 0.5 -o trends.html",
     Trends,
+)
+_add(
+    explore.explore,
+    "Look at the documents behind the topics, on a private page of this machine",
+    "discreet explore mails-model mails.jsonl --text body --label folder",
 )
 _add(
     budget.budget,

@@ -93,7 +93,7 @@ def transform(
 
     check_output(output, overwrite=overwrite, with_ids=id_column is not None)
     release = Release.load(model)
-    _check_collection(model, release, collection)
+    check_collection(model, release, collection)
     opened = open_corpus if release.collections is None else partial(open_compared, str(model), collection=collection)
     corpus = _documents(model, release, file, dataset, text, id_column, opened)
     named = id_column is not None or corpus.codebook is not None  # a picture that cannot be read has no row
@@ -155,50 +155,41 @@ def evaluate(
 ) -> None:
     """Measure MODEL on the documents of FILE: completion perplexity, coverage, coherence and topic diversity."""
     from discreet.corpus import Tokenizer
-    from discreet.evaluation import coherence, coverage, diversity, mixed_coherence, unigram_perplexity
+    from discreet.evaluation import coverage
+    from discreet.release.measured import ignored_words, measured
     from discreet.release.release import Release
 
     check_public_text(public, public_text)
     release = Release.load(model)
-    known = release.tokenizer or Tokenizer()
-    tokenizer = replace(known.for_vocabulary(release.vocabulary), stop_words=None)  # it decides which words count
-    _check_collection(model, release, collection)
-    pictures = _pictures(model, release, file, dataset)
+    known = (release.tokenizer or Tokenizer()).for_vocabulary(release.vocabulary)
+    tokenizer = replace(known, stop_words=None)  # the vocabulary decides which words count
+    check_collection(model, release, collection)
+    pictures = documents_are_pictures(model, release, file, dataset)
     how: dict[str, Any] = {"codebook": release.codebook} if pictures else {"tokenizer": tokenizer}
     opened = open_corpus if release.collections is None else partial(open_compared, str(model))
     everything = opened(file, dataset, text=text, collection=collection, **how)
     corpus = _known(model, everything.restrict(release.vocabulary))
-    covered = coverage(
-        everything, release.vocabulary, ignored=replace(known, stop_words=known.stop_words or "english").stop_set
-    )
-    unigram = unigram_perplexity(corpus, n_threads=threads)
+    covered = coverage(everything, release.vocabulary, ignored=ignored_words(release.tokenizer))
     beside: dict[str, float] = {}  # only with --public
     if public is not None:
         text_of_others = open_public(public, file, dataset, column=public_text, tokenizer=tokenizer)
         beside["public_perplexity"] = public_perplexity(text_of_others, release, corpus, threads)
-    best, wide = min(n_words, release.n_words), min(25, release.n_words)
-    held_out = release.completion(corpus, n_threads=threads)
     ordered = not pictures and not holds_counts(file, dataset)
-    window = None if ordered else max(1, int(corpus.lengths.max()))
-    c_v = coherence(release.topics, corpus, "c_v", top_n=best, window=window).mean
-    c_npmi = coherence(release.topics, corpus, "c_npmi", top_n=best, window=window).mean
-    u_mass = coherence(release.topics, corpus, "u_mass", top_n=best).mean
-    mixed: dict[str, float] = {}  # of cross-collection models
-    if release.collection_topics is not None:
-        both = release.topics, release.collection_topics
-        mixed["mixed_c_v"] = mixed_coherence(*both, corpus, top_n=best, window=window).mean
+    found = measured(release, corpus, top_n=n_words, ordered=ordered, n_threads=threads)
+    held_out, best, wide, spread = found.held_out, found.top_n, found.wide, found.diversity
+    coherences = {"c_v": found.c_v.mean, "c_npmi": found.c_npmi.mean, "u_mass": found.u_mass.mean}
+    mixed = {} if found.mixed_c_v is None else {"mixed_c_v": found.mixed_c_v.mean}  # of cross-collection models
     predicted = {} if release.collections is None else _prediction(release, corpus, threads)
-    spread = diversity(release.topics, top_n=wide)
     if as_json:
         show.as_json(
             {
                 "perplexity": held_out.perplexity,
-                "unigram_perplexity": unigram,
+                "unigram_perplexity": found.unigram,
                 **beside,
                 "coverage": covered,
                 "scored_documents": held_out.n_documents,
                 "scored_tokens": held_out.n_tokens,
-                "coherence": {"c_v": c_v, "c_npmi": c_npmi, "u_mass": u_mass, **mixed},
+                "coherence": {**coherences, **mixed},
                 **predicted,
                 "windows": "usual" if ordered else "documents",
                 "diversity": spread,
@@ -211,12 +202,12 @@ def evaluate(
             ("measure", "value", "meaning"),
             [
                 ("perplexity", f"{held_out.perplexity:.2f}", f"document completion, {scored}; lower is better"),
-                ("unigram", f"{unigram:.2f}", "the same by word frequencies alone: what topics must beat"),
+                ("unigram", f"{found.unigram:.2f}", "the same by word frequencies alone: what topics must beat"),
                 *(("public", f"{value:.2f}", "the same by topics of --public alone") for value in beside.values()),
                 ("coverage", f"{covered:.4f}", "share of the tokens, stop words apart, that are words of the model"),
-                ("C_V", f"{c_v:.4f}", f"coherence of the {best} best words of each topic; higher is better"),
-                ("C_NPMI", f"{c_npmi:.4f}", "the same by normalised mutual information"),
-                ("U_Mass", f"{u_mass:.4f}", "the same by documents that hold both words"),
+                ("C_V", f"{found.c_v.mean:.4f}", f"coherence of the {best} best words of each topic; higher is better"),
+                ("C_NPMI", f"{found.c_npmi.mean:.4f}", "the same by normalised mutual information"),
+                ("U_Mass", f"{found.u_mass.mean:.4f}", "the same by documents that hold both words"),
                 *(("mixed C_V", f"{value:.4f}", union) for value in mixed.values()),
                 *((name, f"{predicted[name]:.4f}", meaning) for name, meaning in PREDICTED.items() if predicted),
                 ("diversity", f"{spread:.4f}", f"share of different words among the best {wide} of each topic"),
@@ -250,14 +241,14 @@ def _documents(
     opened: Callable[..., Corpus],
 ) -> Corpus:
     """The documents over the vocabulary of the model. Documents without any of its words are an error."""
-    pictures = _pictures(model, release, file, dataset)
+    pictures = documents_are_pictures(model, release, file, dataset)
     words: dict[str, Any] = {"vocabulary": release.vocabulary, "tokenizer": release.tokenizer}
     how = {"codebook": release.codebook} if pictures else words
     corpus = opened(file, dataset, text=text, id_column=id_column, **how)
     return _known(model, corpus.restrict(release.vocabulary) if pictures else corpus)
 
 
-def _pictures(model: Path, release: Release, file: str | None, dataset: str | None) -> bool:
+def documents_are_pictures(model: Path, release: Release, file: str | None, dataset: str | None) -> bool:
     """Whether the documents are pictures, as those of the model must be too."""
     found = holds_pictures(file, dataset)
     if found and release.codebook is None:
@@ -270,7 +261,7 @@ def _pictures(model: Path, release: Release, file: str | None, dataset: str | No
     return found
 
 
-def _check_collection(model: Path, release: Release, collection: str | None) -> None:
+def check_collection(model: Path, release: Release, collection: str | None) -> None:
     if collection is not None and release.collections is None:
         raise InputError(f"{model} has no collections. Leave --collection out.")
 

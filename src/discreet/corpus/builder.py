@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count, repeat
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -25,6 +27,23 @@ Document: TypeAlias = str | Sequence[str] | None
 
 AnyTokenizer: TypeAlias = Tokenizer | Callable[[str], Iterable[str]] | None
 """How text becomes words; None for the default tokenizer."""
+
+Listener: TypeAlias = Callable[[Document, list[str]], object]
+"""Called with each document as a reader found it, and with all of its words, known or not."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` of every document that is added in this block, in order: a corpus keeps no text, and readers of
+    all kinds come through here."""
+    before = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(before)
+
 
 UNSPACED = (
     "some text has no spaces between its words (Chinese, Japanese, Thai, Lao, Khmer or Burmese), and {}. Cut it into "
@@ -92,6 +111,9 @@ class CorpusBuilder:
             tokens = tokens[tokens >= 0]
         for column, value in zip(self._columns.values(), (group, collection, label), strict=True):
             column.append(value)
+        listener = _listener.get()
+        if listener is not None:
+            listener(text, words)
         self._lengths.append(tokens.size)
         if tokens.size:
             self._recent.append(tokens)
