@@ -1,0 +1,83 @@
+"""Sphinx: the Markdown pages of this repository as a site, with the API from docstrings.
+
+The source folder is the repository itself (``sphinx-build -c docs . build/site``), so that a link between two files is
+right on a code host and in the site: pages link to proofs beside the code, and proofs link back.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # for site_sources
+
+project = "discreet"
+author = "the authors of discreet"
+release = version = version_of("discreet")
+language = "en"
+
+extensions = [
+    "myst_nb",  # Markdown (MyST) and notebooks
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "site_sources",
+]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "src/discreet/**/*.md",
+]
+exclude_patterns = ["**/.ipynb_checkpoints"]
+
+# --- Markdown and notebooks
+
+myst_heading_anchors = 4  # links name headings as code hosts do
+nb_execution_mode = "off"  # notebooks show what they printed on real data; tests run them (tests/contract/test_notebooks.py)
+suppress_warnings = ["myst.xref_ambiguous"]
+
+# --- API
+
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints = "none"  # docstrings say types in words
+maximum_signature_line_length = 80  # one parameter a line
+numpydoc_show_class_members = False  # autodoc lists them
+add_module_names = False
+
+nitpicky = True  # a name in a docstring that leads nowhere is an error
+
+
+def skip_member(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """scikit-learn adds methods that route metadata to every estimator, and documents them itself."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+# --- pages
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"discreet {release}"
+html_static_path = ["_static"]
+html_extra_path = ["_extra"]  # index.html, which leads to docs/index.html
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "discreet"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": [],
+    "footer_center": [],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+
+def setup(app: object) -> None:
+    app.connect("autodoc-skip-member", skip_member)  # type: ignore[attr-defined]
