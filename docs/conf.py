@@ -11,6 +11,8 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 sys.path.insert(0, str(Path(__file__).parent))  # for site_sources
 
 project = "discreet"
@@ -37,8 +39,7 @@ exclude_patterns = ["**/.ipynb_checkpoints"]
 # --- Markdown and notebooks
 
 myst_heading_anchors = 4  # links name headings as code hosts do
-nb_execution_mode = "off"  # notebooks show what they printed on real data; tests run them (tests/contract/test_notebooks.py)
-suppress_warnings = ["myst.xref_ambiguous"]
+nb_execution_mode = "off"  # they show what they printed on real data (run_notebooks.py)
 
 # --- API
 
@@ -79,5 +80,20 @@ html_theme_options = {
 }
 
 
-def setup(app: object) -> None:
-    app.connect("autodoc-skip-member", skip_member)  # type: ignore[attr-defined]
+TOCTREE = re.compile(r"^```{toctree}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def list_the_rest(app: Sphinx, docname: str, source: list[str]) -> None:
+    """A page of ``docs`` that no section names is listed in the guide, before the page on local collection."""
+    if docname != "docs/guide":
+        return
+    pages = {path.stem: path.read_text("utf-8") for path in sorted(Path(app.confdir).glob("*.md"))}
+    lists = "".join(block for text in pages.values() for block in TOCTREE.findall(text))
+    rest = [name for name in pages if name not in {*lists.splitlines(), "index"}]
+    source[0] = source[0].replace("\ncollecting\n", "\n".join(["", *rest, "collecting", ""]))
+    app.env.note_reread()  # there may be new pages next time
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("source-read", list_the_rest)
