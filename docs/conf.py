@@ -45,7 +45,6 @@ nb_execution_mode = "off"  # they show what they printed on real data (run_noteb
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "none"  # docstrings say types in words
-maximum_signature_line_length = 80  # one parameter a line
 numpydoc_show_class_members = False  # autodoc lists them
 add_module_names = False
 
