@@ -65,6 +65,8 @@ html_extra_path = ["_extra"]  # index.html, which leads to docs/index.html
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # it would fetch pages, which browsers refuse to do from disk
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_theme_options = {
     "logo": {"text": "discreet"},
     "navbar_align": "left",

@@ -65,7 +65,10 @@ def test_every_page_of_the_api_is_listed() -> None:
         ('<a href="other.html#elsewhere">broken</a>', "index.html: no anchor behind other.html#elsewhere"),
         ('<a href="#elsewhere">broken</a>', "index.html: no anchor behind #elsewhere"),
         ('<img src="lost.svg">', "index.html: no file behind lost.svg"),
-        ('<script src="https://cdn.example/x.js"></script>', "index.html: asks the network for https://cdn.example/x.js"),
+        (
+            '<script src="https://cdn.example/x.js"></script>',
+            "index.html: asks the network for https://cdn.example/x.js",
+        ),
         ('<link href="//cdn.example/x.css">', "index.html: asks the network for //cdn.example/x.css"),
     ],
 )
