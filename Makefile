@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint format bench docs notebooks dist clean
 
 # A stamp for each set of packages, so that a second call installs nothing.
 .venv/.core: pyproject.toml
@@ -36,6 +36,20 @@ format: .venv/.lint
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks
+
+# Warnings are errors. What the pages show is run by the tests.
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -c docs -b html -W --keep-going -q . build/site
+	$(BIN)/python docs/check_site.py build/site
+	@echo "open build/site/index.html"
+
+# Runs the notebooks and stores what they print: on real data where DISCREET_DATA names its folder.
+notebooks: .venv/.docs
+	$(BIN)/python docs/run_notebooks.py
+
+dist: .venv/.dist
+	rm -rf build/lib build/bdist.* dist
+	$(BIN)/python -m build --outdir dist .
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

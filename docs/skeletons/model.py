@@ -6,8 +6,7 @@ is no advice. Rounding is not privacy: one document more can still move a count 
 1. Copy this file to ``src/discreet/models/`` (a family of several files: to a folder there), and change the one line
    that makes the statistic. A private model also makes a ``PrivateFit``: see "A private model" in ``docs/design.md``.
 2. Add a row to ``src/discreet/_catalogue.py``, which makes the class public and gives it its ``--method``, and an
-import
-   for type checkers to ``src/discreet/__init__.py``.
+   import for type checkers to ``src/discreet/__init__.py``.
 3. Let it join the contract of every estimator: a subclass that rounds its input and one line for each of its forms in
    ``tests/contract/test_estimators.py``, and a seeded fit in ``tests/contract/test_seeded_bits.py``.
 """

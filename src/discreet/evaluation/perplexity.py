@@ -116,7 +116,7 @@ def fold_in_perplexity(
 ) -> float:
     """Perplexity as the papers report it: θ from the whole test document, and the same tokens scored.
 
-    per(D) = exp(−Σ_m Σ_i log(Σ_k θ_mk φ_kw(i)) / Σ_m |d_m|), section VII of [1]_, with θ "inferred from D_test".
+    ``per(D) = exp(−Σ_m Σ_i log(Σ_k θ_mk φ_kw(i)) / Σ_m |d_m|)``, section VII of [1]_, with θ "inferred from D_test".
 
     Use :func:`completion_perplexity` to compare models. Here θ has already seen the tokens that it is scored on, so the
     number is too low, and lowest for models with many narrow topics or a small α, whose θ can adapt most to one

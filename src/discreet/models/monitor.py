@@ -34,7 +34,7 @@ class InherentPrivacyMonitor:
     For each draw of a topic it asks how far the distribution can move when N tokens of another part of the corpus leave
     the topic totals: N = 1 at the word level, N = the longest document at the document level. That is the draw's ε; a
     token's ε is the sum over sweeps, and the curve is the largest of them (Theorem 3). **It is an estimate for the
-    curator**: computed from private data, not an upper bound (:mod:`discreet.privacy.inherent` says why), and a
+    curator**: computed from private data, not an upper bound (``privacy/inherent.py`` says why), and a
     ``Release`` refuses it.
 
     Symbols: n_k^t is the count of word t in topic k, n_m^k that of topic k in document m; r_k and q_k of Algorithm 1
@@ -44,8 +44,8 @@ class InherentPrivacyMonitor:
 
     * ``LDA`` sweeps with frozen word counts that hold the token itself, where the paper's sampler moves them with every
       draw. The distribution measured is the one that was drawn from (in float64).
-    * Line 4 prints ξ_k = ln(Σr′/Σr · r_k/q_k), which is never positive; what its Corollary 1 compares is |ξ_k|, the
-      growth of the topic that the tokens left. We take |ξ_k|.
+    * Line 4 prints ξ_k = ln(Σr′/Σr · r_k/q_k), which is never positive; what its Corollary 1 compares is ``|ξ_k|``, the
+      growth of the topic that the tokens left. We take ``|ξ_k|``.
     * No more tokens leave a topic than it has: N_k = min(N, n_k). The paper's total could become negative.
     * With one topic every draw is certain, and ε is 0.
 

@@ -77,5 +77,6 @@ class CrossLBLA(LiouvillePriors, CrossLDA):
     def public_code_settings(cls, n_topics: int, n_words: int, **changes: Any) -> Self:
         """The priors of the public code, the only values that were ever given, as
         :meth:`LBLA.public_code_settings <discreet.LBLA.public_code_settings>` states them, for common and own words
-        alike. Everything else is as in :meth:`paper_settings`; the code keeps the last sample only."""
+        alike. Everything else is as in :meth:`~discreet.CrossLDA.paper_settings`; the code keeps the last sample
+        only."""
         return cls.paper_settings(n_topics=n_topics, **{**public_code_priors(n_topics, n_words), **changes})

@@ -35,19 +35,19 @@ class SubsampledLDA(SampledUnits, TopicModel):
     **As published** (``as_published=True``): Algorithm 1 line by line, for reproduction. Its ε is only *claimed*, and
     ``guarantee_`` says why.
 
-    ========================  =========================================================================================
-    in the paper              here
-    ========================  =========================================================================================
-    G, d_m, K, V              the corpus, a document, ``n_topics``, the number of words
-    τ, β                      ``alpha``, ``beta``
-    γ                         ``sampling_rate``: of units (sound), of tokens (as published)
-    ITER                      ``n_rounds``
-    clip                      ``max_count``, as published only
-    α, ε(α)                   ``order``, ``round_epsilon``, as published only
-    ε = Iter · ε_sub(α)       ``epsilon``, as published; in the sound form ``epsilon`` is that of (ε, δ)
-    D̂, s (Eq. 9)              ``tolerance``, ``patience``
+    =========================  ========================================================================================
+    in the paper               here
+    =========================  ========================================================================================
+    G, d_m, K, V               the corpus, a document, ``n_topics``, the number of words
+    τ, β                       ``alpha``, ``beta``
+    γ                          ``sampling_rate``: of units (sound), of tokens (as published)
+    ITER                       ``n_rounds``
+    clip                       ``max_count``, as published only
+    α, ε(α)                    ``order``, ``round_epsilon``, as published only
+    ε = Iter · ε_sub(α)        ``epsilon``, as published; in the sound form ``epsilon`` is that of (ε, δ)
+    D̂, s (Eq. 9)               ``tolerance``, ``patience``
     v, q, η = 1/(vq) (Eq. 10)  ``boost``, ``frequent_share``
-    ========================  =========================================================================================
+    =========================  ========================================================================================
 
     Differences of the sound form from the paper:
 
