@@ -28,12 +28,14 @@ Every line where this differs from the text:
 7. γ_s takes σ_{k+1}(T̂) as 0. Negative entries of topics become 0, rows are scaled to sum to 1, and 1% of the uniform
    distribution is mixed in (the paper states none of this). ᾱᵢ below a thousandth of the largest are held there.
 8. Noise is on a grid of 1/4096 of its scale.
+9. With δ = 0 (Config. 1 only: "allows a pure-DP if we add Laplace noise", section 6.1) an edge has Laplace noise of
+   scale ∆/ε for the same ∆, which the appendix states in ℓ₁; it is mirrored too, and drawn in all cells of M̂₃.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -42,12 +44,12 @@ import numpy as np
 
 from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
-from discreet._types import FloatArray
+from discreet._types import FloatArray, IntArray
 from discreet.kernels.sums.moments import n_triples
 from discreet.mechanisms.noise import sample_discrete_gaussian, sample_discrete_laplace
 from discreet.models.published import STEPS
 from discreet.models.spectral.moments import to_simplex
-from discreet.models.spectral.published.mirrored import on_each_side, projected_noise
+from discreet.models.spectral.published.mirrored import on_each_side, projected_noise, seen_through
 from discreet.models.spectral.tensor import Decomposition, Method, decompose, from_unique
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, singular
 
@@ -278,7 +280,10 @@ class Configured:
         """Section 6.1: noise on M̂₃ for e3, on M̂₂ for e4 (Ŵ) and again for e8 (Ŵ†)."""
         vectors, values = self._noisy_second("e4", account, edges)
         scale = self._edge("e3", self.printed.third, account, edges)
-        noise = scale * projected_noise(vectors, self.normals(n_triples(self.k)))
+        if edges[-1].delta == 0:
+            noise = scale * seen_through(self.laplaces(n_triples(len(vectors))), vectors)
+        else:
+            noise = scale * projected_noise(vectors, self.normals(n_triples(self.k)))
         tensor = on_each_side(self.moments.third(vectors) + noise, 1 / np.sqrt(values))
         return self._unwhitened(self._decompose(tensor), account, edges)
 
@@ -321,10 +326,7 @@ class Configured:
         part = account.take(name)
         scale = 1 / (self.moments.n * part.epsilon)
         edges.append(Edge(*part, 1 / self.moments.n, scale))
-        noise = np.zeros(1, np.int64)
-        self._n_noises += 1
-        sample_discrete_laplace(noise, STEPS, self.key, self._n_noises)
-        bound = exact + scale * float(noise[0]) / STEPS - 2 * scale * math.log(1 / (2 * part.delta))
+        bound = exact + scale * float(self.laplaces(1)[0]) - 2 * scale * math.log(1 / (2 * part.delta))
         return max(bound, LEAST), [name] if bound <= LEAST else []
 
     def _noisy_second(self, name: str, account: Account, edges: list[Edge]) -> tuple[FloatArray, FloatArray]:
@@ -332,7 +334,8 @@ class Configured:
         scale = self._edge(name, self.printed.second, account, edges)
         matrix = self.second.copy()
         low = np.tril_indices(len(matrix))
-        matrix[low] += scale * self.normals(len(low[0]))
+        draw = self.laplaces if edges[-1].delta == 0 else self.normals
+        matrix[low] += scale * draw(len(low[0]))
         matrix.T[low] = matrix[low]
         vectors, values = singular(matrix, self.k)
         return vectors, np.maximum(values, 1e-300)
@@ -340,15 +343,22 @@ class Configured:
     def _edge(self, name: str, sensitivity: float, account: Account, edges: list[Edge]) -> float:
         """Charge, then return the scale of the noise."""
         part = account.take(name)
-        scale = sensitivity * tau(part)
+        scale = sensitivity * (tau(part) if part.delta > 0 else 1 / part.epsilon)
         edges.append(Edge(*part, sensitivity, scale))
         return scale
 
     def normals(self, n: int) -> FloatArray:
         """Fresh standard normal numbers, on a grid of 1/4096."""
+        return self._fresh(n, sample_discrete_gaussian)
+
+    def laplaces(self, n: int) -> FloatArray:
+        """Fresh Laplace noise of scale 1, on the same grid."""
+        return self._fresh(n, sample_discrete_laplace)
+
+    def _fresh(self, n: int, sample: Callable[[IntArray, float, Key, int], None]) -> FloatArray:
         noise = np.zeros(n, np.int64)
         self._n_noises += 1
-        sample_discrete_gaussian(noise, STEPS, self.key, self._n_noises)
+        sample(noise, STEPS, self.key, self._n_noises)
         return noise / STEPS
 
     # --- from vectors to topics ---------------------------------------------------------------------------------------
