@@ -1,4 +1,4 @@
-"""Config. 1 with a pure ε (the paper's section 6.1): how far a document moves the cells in ℓ₁, the noise, and neighbours."""
+"""Config. 1 with a pure ε (the paper's section 6.1): how far a document moves the cells in ℓ₁, noise, neighbours."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def moved(others: list, old: list, new: list, d: int, alpha0: float) -> tuple[fl
 
 @pytest.mark.long
 def test_no_pattern_of_words_moves_the_cells_further() -> None:
-    """The proof's `[cells]`: norms are convex, the bounds linear, so the corners of what holds all (a) and (b, c) decide."""
+    """The proof's `[cells]`: norms are convex, the bounds linear, so corners around all a and (b, c) decide."""
     n = 0
     for (two, mean), (one, b, c) in moved_by_patterns():
         n += 1
@@ -88,7 +88,7 @@ def test_they_are_reached(alpha0: float) -> None:
 
 
 def test_what_the_papers_constants_are_worth_for_laplace_noise() -> None:
-    """At α₀ = 100. One noise for each set of indices: the appendix is enough, Theorem 4 (2/N) and section 6 (1/N) are not.
+    """At α₀ = 100. One noise for each set of indices: the appendix is enough, Theorem 4 (2/N) and section 6 (1/N) not.
     Noise of its own in each of the d³ cells: the appendix is not enough either, for it counts one of B₁, B₂ and B₃."""
     alpha0, n = 100.0, 41
     two, three = sensitivities_in_cells(alpha0)
@@ -137,7 +137,7 @@ def test_as_published_it_is_claimed_and_says_what_it_is_worth(drawn, constants: 
 
 
 def test_its_noise_has_laplaces_law(drawn) -> None:
-    """Mean |noise|/scale is 1: n exponential variables, so a right one fails once in 10^6; Gaussian noise has √(2/π)."""
+    """Mean |noise|/scale is 1: n exponential variables, so a right one fails once in 10^6; a Gaussian has √(2/π)."""
     from scipy.stats import gamma
 
     run = Configured(LdaMoments(drawn[0], 0.6), N_TOPICS, Key.from_seed(3))
@@ -216,11 +216,9 @@ def test_the_charge_of_the_second_moment_is_nearly_used() -> None:
     assert compared(neighbours("dull")[0])[0][0] > 0.98
 
 
-@pytest.mark.parametrize(
-    "broken", [lambda alpha0: (1.0, 1.0), lambda alpha0: (2.0, 2.0)], ids=["section 6", "Theorem 4"]
-)
-def test_the_papers_constants_are_caught(broken) -> None:
-    with patch.object(spectral_replaced, "sensitivities_in_cells", broken):
+@pytest.mark.parametrize("constant", [1.0, 2.0], ids=["section 6", "Theorem 4"])
+def test_the_papers_constants_are_caught(constant: float) -> None:
+    with patch.object(spectral_replaced, "sensitivities_in_cells", lambda alpha0: (constant, constant)):
         assert max(compared(neighbours("dull")[0])[0]) > 1.1
 
 

@@ -153,7 +153,7 @@ def test_lemma_28_is_false():
 
 
 def moved_by_patterns():
-    """N times how M̂₂ (for 1 and −a) and M̂₃ (for 1, b and c) move: all patterns of equal words in (old, new, two others).
+    """N times how M̂₂ (for 1 and −a) and M̂₃ (for 1, b and c) move: all patterns of equal words in old, new, two others.
 
     A document is a mean over ordered triples of its tokens, so its worst case is one triple (or nothing, if it is
     short), and that of the others is a pair of documents, each seen through two of its tokens. Ten places; a place that
