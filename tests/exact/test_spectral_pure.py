@@ -14,7 +14,8 @@ from discreet._random import Key
 from discreet.corpus import Corpus, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.models.spectral.published import replaced as spectral_replaced
-from discreet.models.spectral.published.edges import Account, Configured, Printed, shares
+from discreet.models.spectral.published.edges import Account, Configured, shares
+from discreet.models.spectral.published.printed import Printed
 from discreet.models.spectral.published.replaced import ReplacedMoments
 from discreet.models.spectral.tensor import from_unique, unique_places
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, sensitivities_in_cells

@@ -17,7 +17,7 @@ from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.mechanisms.release import Releases
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.published import replaced as spectral_replaced
-from discreet.models.spectral.published.edges import Printed
+from discreet.models.spectral.published.printed import Printed
 from discreet.models.spectral.published.replaced import ReplacedMoments, ReplacePlan
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, sensitivities, singular, three_orders
 from discreet.privacy import Relation, Unit

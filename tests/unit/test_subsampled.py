@@ -256,7 +256,7 @@ def test_what_a_run_adds_to_the_reasons(corpus):
 
 
 def run_of(model, corpus, sigma=1.5):
-    return subsampled_published._Run(model, corpus, np.full(model.n_topics, 0.1), Key.from_seed(2), sigma, None)
+    return subsampled_published.PublishedRun(model, corpus, np.full(model.n_topics, 0.1), Key.from_seed(2), sigma, None)
 
 
 def test_noise_adds_up_with_every_visit():
