@@ -86,7 +86,7 @@ SECTION_6_1 = Experiment(
     title="Config. 1 with Laplace noise: a pure ε, as published and proven",
     source=SOURCE,
     grid=Grid(
-        "spectral-section6.1", 1, _settings, _cell, measures=("error", "n_found", "seconds", "worth"), repetitions=10
+        "spectral-section6.1", 1, _settings, _cell, measures=("error", "n_found", "seconds", "worth"), repetitions=5
     ),
     findings=(
         Finding(
@@ -132,7 +132,7 @@ SECTION_6_1 = Experiment(
     ),
     notes=(
         "The paper has one sentence on it and no experiment. Documents, ε and the error are those of our Figure 2 of "
-        f"this paper (N = 100,000, 1,000 and 100,000), with 10 repetitions. Gauss: δ = {DELTA:g}.",
+        f"this paper (N = 100,000, 1,000 and 100,000), with 5 repetitions. Gauss: δ = {DELTA:g}.",
         "As published: `SpectralLDA(configuration=1, as_published=True, delta=0)`, equal shares of e3, e4 and e8, "
         "constants of appendix H, which are in ℓ₁. Proven: without `as_published` (models/spectral/proof.md).",
         "What the noise is worth: by how far a document moves the different cells of M̂₂ and M̂₃ in ℓ₁, which is 2 + 2a "

@@ -137,10 +137,13 @@ def _each(ones: dict[str, int], others: dict[str, int]) -> Callable[[Results], I
     return judge
 
 
-def _as_good(results: Results) -> Iterator[Check]:
-    for where, place in at_each_epsilon(results, "regime"):
-        found = results.ratio("error", {**place, "method": CHOSEN}, {**place, "method": TRUTH})
-        yield Check.below(f"{where}: {CHOSEN} over {TRUTH}", found, SAME)
+def _chosen_over(other: str, bound: float) -> Callable[[Results], Iterator[Check]]:
+    def judge(results: Results) -> Iterator[Check]:
+        for where, place in at_each_epsilon(results, "regime"):
+            found = results.ratio("error", {**place, "method": CHOSEN}, {**place, "method": other})
+            yield Check.below(f"{where}: {CHOSEN} over {other}", found, bound)
+
+    return judge
 
 
 GRID = Grid(
@@ -149,11 +152,11 @@ GRID = Grid(
     _settings,
     _cell,
     measures=("error", "first_share", "all_charged", "how_often"),
-    repetitions=10,
+    repetitions=5,
 )
 SHOWN = ("regime", "method")
 COMMON = (
-    f"Documents, ε and the error are those of our Figure 2 of this paper, δ = {DELTA:g}, ten repetitions. The paper's "
+    f"Documents, ε and the error are those of our Figure 2 of this paper, δ = {DELTA:g}, five repetitions. The paper's "
     "N = 100,000 (1,000 in (b)) is ours.",
     "Shares are all ways to give each part of a configuration at least a fifth of ε and δ: 6, 6, 4 and 6 for "
     "configurations 1 to 4. The paper does not say how fine its search is. Usual shares: SpectralLDA's own, which our "
@@ -228,9 +231,12 @@ APPENDIX_J = Experiment(
     source=SOURCE,
     grid=GRID,
     findings=(
-        Finding("a maximum likelihood criterion could be used to select the optimal configuration.", _as_good),
+        Finding(
+            "a maximum likelihood criterion could be used to select the optimal configuration.",
+            _chosen_over(TRUTH, SAME),
+        ),
         expected("the choice is better than each configuration with its usual shares.", over([CHOSEN], EQUAL)),
-        expected("the choice has found something.", over([CHOSEN], [UNIGRAM])),
+        expected("the choice has found something.", _chosen_over(UNIGRAM, 1.0)),
         Finding(
             "our proven form of config. 1, without any choice, is better than what was chosen.",
             over([PROVEN], [CHOSEN]),

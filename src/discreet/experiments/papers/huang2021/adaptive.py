@@ -153,7 +153,7 @@ SECTION_5_6 = Experiment(
             *("share", "size", "variance", "size_over_eq11", "variance_over_eq12", "size_by_share"),
             *("variance_by_share", "uniform", "adaptive", "bound", "neighbours", "rdp"),
         ),
-        repetitions=4,
+        repetitions=3,
     ),
     findings=(
         Finding(
@@ -216,7 +216,7 @@ SECTION_5_6 = Experiment(
     ),
     notes=(
         "SubsampledLDA(as_published=True, adaptive=True), K = 20, γ = 0.1 as in the paper's Figure 6, 100 iterations, "
-        "four repetitions; q = 0.5 is ours, and η = 1, 0.5 and 0.25. Data and priors as on the page of Figure 6.",
+        "three repetitions; q = 0.5 is ours, and η = 1, 0.5 and 0.25. Data and priors as on the page of Figure 6.",
         f"After 1, 10 and 100 iterations the state is kept and {BATCHES} batches are drawn from it with fresh coins: "
         "their mean size and the variance of it. Of uniform sampling both are known: γn and γ(1−γ)n.",
         f"“Is” means within {NEAR_SIZE:.0%} for sizes, and {NEAR_VARIANCE:.0%} for variances, whose own error is 8% "

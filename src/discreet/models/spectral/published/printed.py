@@ -114,3 +114,8 @@ def utility_bound(
         first = at.k**2.5 / low["gamma_s"] * whitened * taus["e7"]
         last = at.k**2 / low["gamma_s"] * whitened * taus["e7"]
     return root * first + turned + blown * last
+
+
+def lemma_25(alpha0: float, k: int, least: float, sigma: float, n: int) -> float:
+    """The bound on ‖μᵢ − μ̂ᵢ‖₂ without noise, with C₂ = 1: (α₀+1)²k³/(p_min²σ_k(μ)√N); ``least`` is p_min."""
+    return (alpha0 + 1) ** 2 * k**3 / (least**2 * sigma * math.sqrt(n))
