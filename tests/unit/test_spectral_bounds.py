@@ -1,4 +1,4 @@
-"""What DeCarolis et al. 2020 bound and do not measure: Theorems 10 to 13, Lemma 25, Definition 17, and pages on them."""
+"""What DeCarolis et al. 2020 bound and do not measure: Theorems 10 to 13, Lemma 25, Definition 17; their pages."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _cell(setting: Setting, seed: int) -> Iterator[Point]:
 
     k, n = setting["n_topics"], setting["n_documents"]
     rng = np.random.default_rng([seed, k, setting["n_words"]])
-    shares = rng.uniform(0.5, 1.5, k)
+    shares = np.asarray(rng.uniform(0.5, 1.5, k))
     alpha = setting["alpha0"] * shares / shares.sum()
     topics = rng.dirichlet(np.full(setting["n_words"], 0.1), k)
     topics = setting["apart"] * topics + (1 - setting["apart"]) * topics.mean(axis=0)
@@ -91,7 +91,7 @@ def topics_of_triples(law: FloatArray, alpha0: float, k: int) -> FloatArray:
     from discreet.models.spectral.unbiased import Coefficients
 
     a, b, c = Coefficients.of(alpha0)
-    triples = sum(law.transpose(order) for order in itertools.permutations(range(3))) / 6
+    triples = np.mean([law.transpose(order) for order in itertools.permutations(range(3))], axis=0)
     pairs = triples.sum(axis=2)
     first = pairs.sum(axis=1)
     second = pairs - a * np.outer(first, first)
@@ -113,7 +113,8 @@ def slope(results: Results, x: str, **where: object) -> Interval:
     for row in results.rows:
         if "error" in row and all(row.get(key) == value for key, value in where.items()):
             points.setdefault(row["repetition"], []).append((np.log(row[x]), np.log(row["error"])))
-    return Interval.of([float(np.polyfit(*np.array(some).T, 1)[0]) for some in points.values() if len(some) > 1])
+    fitted = [np.polyfit([x for x, _ in some], [y for _, y in some], 1) for some in points.values() if len(some) > 1]
+    return Interval.of([float(line[0]) for line in fitted])
 
 
 def _by_size(results: Results) -> Iterator[Check]:

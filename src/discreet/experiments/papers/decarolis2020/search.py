@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ def _proven(setting: Setting, truth: Truth, seed: int) -> float:
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-def _each(ones: dict[str, int], others: dict[str, int]) -> Callable[[Results], Iterator[Check]]:
+def _each(ones: Iterable[str], others: Iterable[str]) -> Callable[[Results], Iterator[Check]]:
     """The same configuration under two rules."""
 
     def judge(results: Results) -> Iterator[Check]:

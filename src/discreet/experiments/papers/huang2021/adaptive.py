@@ -61,8 +61,8 @@ def _measured(setting: Setting, seed: int) -> Iterator[Point]:
         if number in SHOWN or number == last:
             frequent = run.frequent_tokens()
             first = number * BATCHES + last  # coins that no iteration uses
-            drawn = [np.count_nonzero(run.coins(first + i) & frequent) for i in range(1, BATCHES + 1)]
-            yield {"iteration": number, **_ratios(drawn, np.count_nonzero(frequent), corpus.n_tokens, boost)}
+            drawn = [int((run.coins(first + i) & frequent).sum()) for i in range(1, BATCHES + 1)]
+            yield {"iteration": number, **_ratios(drawn, int(frequent.sum()), corpus.n_tokens, boost)}
 
 
 def _ratios(drawn: list[int], n_frequent: int, n_tokens: int, boost: float) -> dict[str, float]:

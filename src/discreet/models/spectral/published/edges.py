@@ -255,7 +255,7 @@ class Configured:
     def _three(self, account: Account, edges: list[Edge]) -> Outcome:
         """Section 6.3: noise on each μ̄ᵢ and ᾱᵢ, and on M̂₂ for Ŵ†."""
         bounds = self._bounds(account, edges, "sigma_k", "gamma_s")
-        scale = self._edge("e7", self.printed.decomposed(*bounds.values()), account, edges)
+        scale = self._edge("e7", self.printed.decomposed(bounds["sigma_k"], bounds["gamma_s"]), account, edges)
         vectors = self.parts.vectors + scale * self.normals(self.k**2).reshape(self.k, self.k)
         values = self.parts.values + scale * self.normals(self.k)
         noisy = self.parts._replace(vectors=vectors, values=values, converged=True)
@@ -266,7 +266,9 @@ class Configured:
         bounds = self._bounds(account, edges, "sigma_k", "gamma_s")
         vectors, values = self.whitening
         largest, top = float(values[0]), float(self.parts.values[0])
-        scale = self._edge("e9", self.printed.output(*bounds.values(), largest, top), account, edges)
+        scale = self._edge(
+            "e9", self.printed.output(bounds["sigma_k"], bounds["gamma_s"], largest, top), account, edges
+        )
         topics = self._rows(vectors, values, self.parts)
         topics += scale * self.normals(topics.size).reshape(topics.shape)
         alpha = self._alpha(self.parts.values) + scale * self.normals(self.k)

@@ -98,20 +98,20 @@ def utility_bound(
     low = {"sigma_k": at.sigma, "gamma_s": at.gamma, **(bounds or {})}
     root = math.sqrt(at.largest)
     if configuration == 4:
-        return math.sqrt(at.d) * at.k**2 * root / (low["gamma_s"] * at.n * low["sigma_k"] ** 1.5) * taus["e9"]
+        return math.sqrt(at.d) * at.k**2 * root * taus["e9"] / (low["gamma_s"] * at.n * math.pow(low["sigma_k"], 1.5))
     eighth = math.sqrt(at.d) / at.n * taus["e8"]  # ‖E₈‖, Theorem 35
     turned, blown = root * eighth / at.sigma, math.sqrt(at.largest + eighth)
     if configuration == 1:
         each = math.sqrt(at.d) / at.n
-        third = each / at.sigma**1.5 * taus["e3"]
-        first = math.sqrt(at.k) / at.gamma * ((each / at.sigma**1.5 * taus["e4"]) ** 3 + third)
-        last = math.sqrt(at.k) / at.gamma * ((each / at.sigma * taus["e4"]) ** 3 + third)
+        whitened = each / math.pow(at.sigma, 1.5)
+        first = math.sqrt(at.k) / at.gamma * ((whitened * taus["e4"]) ** 3 + whitened * taus["e3"])
+        last = math.sqrt(at.k) / at.gamma * ((each / at.sigma * taus["e4"]) ** 3 + whitened * taus["e3"])
         return root * first + turned + blown * last
-    whitened = 1 / (at.n * low["sigma_k"] ** 1.5)
+    whitened = 1 / (at.n * math.pow(low["sigma_k"], 1.5))
     if configuration == 2:
-        first = last = at.k**2.5 / at.gamma * whitened * taus["e6"]
+        first = last = math.pow(at.k, 2.5) / at.gamma * whitened * taus["e6"]
     else:
-        first = at.k**2.5 / low["gamma_s"] * whitened * taus["e7"]
+        first = math.pow(at.k, 2.5) / low["gamma_s"] * whitened * taus["e7"]
         last = at.k**2 / low["gamma_s"] * whitened * taus["e7"]
     return root * first + turned + blown * last
 
