@@ -20,6 +20,9 @@ ETAS = (1.0, 0.5, 0.25)
 SHOWN = (1, 10, 100)
 """Iterations after which batches are drawn."""
 
+COSTS = (0.5, 1.0, 2.0, 4.0)
+"""ε of the mechanism that Lemma 5.1 is about."""
+
 BATCHES = 300
 TOKENS = 1000
 """Of each of the two words of the neighbours that Lemma 5.1 is held against."""
@@ -37,8 +40,10 @@ def _settings(quick: bool) -> list[Setting]:
     rates.append({"gamma": GAMMA, "eta": 1.0, "noise": NONE})
     k = 5 if quick else 20
     measured = [{**size, "n_topics": k, **rate} for size in sizes(quick) for rate in rates]
-    lemma = [{"part": LEMMA, "eta": eta, "epsilon": epsilon} for eta in ETAS for epsilon in (0.5, 1.0, 2.0, 4.0)]
-    return [*measured, *lemma[:: 5 if quick else 1]]
+    lemma = [
+        {"part": LEMMA, "eta": eta, "epsilon": epsilon} for eta in ETAS for epsilon in ((3.0,) if quick else COSTS)
+    ]
+    return [*measured, *lemma]
 
 
 def _cell(setting: Setting, seed: int) -> Iterator[Point]:
