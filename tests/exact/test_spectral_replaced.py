@@ -17,7 +17,7 @@ from discreet.corpus import Corpus, Vocabulary, lda_corpus
 from discreet.mechanisms.release import Releases
 from discreet.models.spectral.model import SpectralLDA
 from discreet.models.spectral.published import replaced as spectral_replaced
-from discreet.models.spectral.published.edges import Printed
+from discreet.models.spectral.published.printed import Printed
 from discreet.models.spectral.published.replaced import ReplacedMoments, ReplacePlan
 from discreet.models.spectral.unbiased import Coefficients, LdaMoments, sensitivities, singular, three_orders
 from discreet.privacy import Relation, Unit
@@ -152,8 +152,8 @@ def test_lemma_28_is_false():
     assert bound < 0.0033
 
 
-def forms():
-    """Every squared distance of M̂₃ as a form in 1, b, c: all patterns of equal words in (old, new, two others).
+def moved_by_patterns():
+    """N times how M̂₂ (for 1 and −a) and M̂₃ (for 1, b and c) move: all patterns of equal words in old, new, two others.
 
     A document is a mean over ordered triples of its tokens, so its worst case is one triple (or nothing, if it is
     short), and that of the others is a pair of documents, each seen through two of its tokens. Ten places; a place that
@@ -179,20 +179,28 @@ def forms():
         x = words(places)
         return pair(x[0], x[1]), x.mean(axis=0)
 
-    found = {}
     for sizes in ((3, new, *others) for new in (3, 0) for others in ((2, 2), (2, 0), (0, 0))):
         for pattern in patterns(sizes):
             (a3, a2, a1), (b3, b2, b1) = old_or_new(pattern[0]), old_or_new(pattern[1])
             (n2, n1), (m2, m1) = other(pattern[2]), other(pattern[3])
             two, one = a2 - b2, a1 - b1
-            parts = [
-                a3 - b3,
-                three_orders(np.einsum("ij,h->ijh", two, (n1 + m1) / 2) + np.einsum("ij,h->ijh", (n2 + m2) / 2, one)),
-                three_orders(np.einsum("ij,h->ijh", pair(n1, m1), one)),
-            ]
-            grams = [float((x * y).sum()) for x, y in itertools.combinations_with_replacement(parts, 2)]
-            found[tuple(np.round(grams, 9))] = pattern
-    return found
+            mean = (n1 + m1) / 2
+            yield (
+                (two, 2 * pair(one, mean)),
+                (
+                    a3 - b3,
+                    three_orders(np.einsum("ij,h->ijh", two, mean) + np.einsum("ij,h->ijh", (n2 + m2) / 2, one)),
+                    three_orders(np.einsum("ij,h->ijh", pair(n1, m1), one)),
+                ),
+            )
+
+
+def forms():
+    """Every squared distance of M̂₃ as a form in 1, b, c."""
+    return {
+        tuple(np.round([float((x * y).sum()) for x, y in itertools.combinations_with_replacement(third, 2)], 9))
+        for _, third in moved_by_patterns()
+    }
 
 
 def patterns(sizes):

@@ -28,6 +28,7 @@ from discreet.privacy.events import (
     BoundedRangeDraw,
     DiscreteGaussianRelease,
     DiscreteLaplacePair,
+    DiscreteLaplaceRelease,
     Entry,
     Event,
     GaussianRelease,
@@ -60,6 +61,9 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(ThresholdedVocabulary, sigma=sigmas, delta_threshold=st.just(1e-9), max_words=st.just(20)),
         st.builds(LaplaceRelease, scale=st.sampled_from([1.5, 40.0])),
         st.builds(DiscreteLaplacePair, epsilon=small),
+        st.builds(
+            DiscreteLaplaceRelease, scale=st.just(4096.0), sensitivity=st.sampled_from([90.0, 5e3]), cells=st.just(820)
+        ),
         st.builds(BoundedRangeDraw, eta=small),
         st.builds(PureRelease, epsilon=small),
         st.just(NonPrivate()),
@@ -324,6 +328,18 @@ def test_two_point_mechanisms_by_the_binomial(each: float, count: int) -> None:
         true = two_point_epsilon(each, times, D)
         found = epsilon([Entry(event, count)], D)
         assert true * (1 - 1e-9) <= found <= true * 1.004 + 1e-9
+
+
+@pytest.mark.parametrize("moved", [(3,), (2, -1), (1, 1, -1)])
+def test_a_vector_with_laplace_noise_loses_what_it_moves_in_l1(moved: tuple[int, ...]) -> None:
+    """By its law at every place near zero: the worst loss is Σ|Δ|/scale, and no δ hides it."""
+    scale, places = 2.5, np.indices((9,) * len(moved)).reshape(len(moved), -1) - 4
+    worst = max((np.abs(places - np.array(moved)[:, None]) - np.abs(places)).sum(axis=0)) / scale
+    event = DiscreteLaplaceRelease(scale=scale, sensitivity=float(sum(map(abs, moved))), cells=len(moved))
+    assert epsilon([Entry(event)], 0) == pytest.approx(worst)
+    assert epsilon([Entry(event, 40)], 0) == pytest.approx(40 * worst)
+    assert epsilon([Entry(event, 40)], D) < 40 * worst
+    assert costs.cost(event).outside_epsilon == 2 * len(moved) * costs.SAMPLING_RATIO
 
 
 def test_laplace_by_dp_accounting() -> None:

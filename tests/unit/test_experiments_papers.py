@@ -14,8 +14,10 @@ from discreet import experiments
 from discreet.cli import main
 from discreet.corpus import Corpus, Vocabulary
 from discreet.experiments.data import as_public, zhao_split
+from discreet.experiments.experiment import Results
 from discreet.experiments.own import cross
 from discreet.experiments.own import table as private
+from discreet.experiments.papers.huang2021 import adaptive
 from discreet.experiments.papers.huang2021 import runs as sub_lda_runs
 from discreet.experiments.papers.zhao2021 import figure5 as zhao2021
 from discreet.experiments.run import run as run_experiment
@@ -103,6 +105,44 @@ def test_epsilon_sub_beside_the_papers(tmp_path):
 )
 def test_eq_9(curve, iterations):
     assert sub_lda_runs.iterations_until_settled(curve) == iterations
+
+
+def test_sub_lda_takes_documents_without_their_authors(monkeypatch):
+    """Its published form refuses users, and two of its three sets have them."""
+    counts = np.tile([[3, 0, 1], [0, 2, 2]], (10, 1))
+    corpus = Corpus.from_counts(counts, Vocabulary(["a", "b", "c"], "public"), groups=np.arange(20) // 2)
+    monkeypatch.setattr(sub_lda_runs, "load", lambda name, **options: corpus)
+    documents = sub_lda_runs.split.__wrapped__("enron", None, None)
+    sub_lda_runs.model_of({"n_topics": 2, "gamma": 0.5, "rounds": 1}, 0).fit(documents.train)
+    assert documents.train.n_documents == 18
+
+
+def test_ratios_of_sample_sizes_are_over_the_equations():
+    """1,000 tokens, 500 of them frequent, η = 1: batches of 100 on average with variance 80, as eq. 11 and 12 say."""
+    drawn = [100 + sign * 10 for sign in (-1, 1)] * 40  # variance 100 · 80/79
+    found = adaptive._ratios(drawn, 500, 1000, 2.0)
+    assert found["size_over_eq11"] == found["size_by_share"] == pytest.approx(1)
+    assert found["variance_over_eq12"] == pytest.approx(80 / (100 * 80 / 79))
+    fewer = adaptive._ratios([50] * 2 + [51], 250, 1000, 2.0)
+    assert fewer["size_over_eq11"] == pytest.approx(2, rel=0.01)
+    assert fewer["size_by_share"] == pytest.approx(1, rel=0.01)
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.5, "holds"), (0.3, "fails")])
+def test_findings_of_section_5_6_follow_the_numbers(share, verdict):
+    rows = []
+    for setting in adaptive.SECTION_5_6.grid.settings(False):
+        if setting.get("part") == adaptive.LEMMA:
+            rows += [{**setting, **point} for point in adaptive.SECTION_5_6.grid.cell(setting, 0)]
+            continue
+        quiet = setting["noise"] == adaptive.NONE
+        over = 1.0 if quiet else 0.5 / share
+        numbers = {"size_over_eq11": over, "variance_over_eq12": over, "size_by_share": 1.0, "variance_by_share": 1.0}
+        rows += [{**setting, "iteration": i, **numbers} for i in (1, 100)]
+    rows = [{**row, "repetition": n} for n in range(2) for row in rows]
+    results = Results(adaptive.SECTION_5_6.grid, rows)
+    found = [str(finding.verdict(finding.checks(results))) for finding in adaptive.SECTION_5_6.findings]
+    assert found == [verdict, verdict, "holds", "holds", "holds", "fails", "holds", "fails"]
 
 
 def test_each_word_once():

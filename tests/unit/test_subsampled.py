@@ -19,7 +19,7 @@ from discreet._random import Key
 from discreet.corpus import lda_corpus
 from discreet.engines.threads.kept import ThreadKeptUnits
 from discreet.models.subsampled import published as subsampled_published
-from discreet.models.subsampled.rules import Converged, frequent_cells
+from discreet.models.subsampled.rules import Converged, frequent_cells, size_ratio, variance_ratio
 from discreet.privacy import Basis, Unit, accounting
 from discreet.privacy.subsampled import subsampled_rdp
 from discreet.training.inputs import PUBLIC_WORDS, UNKNOWN_WORDS
@@ -255,8 +255,16 @@ def test_what_a_run_adds_to_the_reasons(corpus):
         assert any(phrase in reason for reason in found.reasons)
 
 
+@pytest.mark.parametrize(("share", "boost", "rate"), [(0.4, 3.0, 0.1), (0.5, 2.0, 0.1), (0.9, 1.1, 0.5)])
+def test_eq_11_and_12_are_those_of_binomial_sizes(share, boost, rate):
+    """1,000 tokens at γ, against the share of them at vγ."""
+    uniform, adaptive = binom(1000, rate), binom(round(1000 * share), boost * rate)
+    assert size_ratio(boost, share) == pytest.approx(uniform.mean() / adaptive.mean())
+    assert variance_ratio(rate, boost, share) == pytest.approx(uniform.var() / adaptive.var())
+
+
 def run_of(model, corpus, sigma=1.5):
-    return subsampled_published._Run(model, corpus, np.full(model.n_topics, 0.1), Key.from_seed(2), sigma, None)
+    return subsampled_published.PublishedRun(model, corpus, np.full(model.n_topics, 0.1), Key.from_seed(2), sigma, None)
 
 
 def test_noise_adds_up_with_every_visit():

@@ -9,11 +9,15 @@ import pytest
 from scipy.integrate import quad
 
 from discreet import InputError
+from discreet.models.subsampled.rules import frequent_cells
 from discreet.privacy.subsampled import (
     TABLE_3,
+    adaptive_epsilon,
     as_approximate,
     efficiency_privacy,
+    lemma_5_1,
     round_epsilon,
+    sampled_epsilon,
     subsampled_rdp,
     table_3_rdp,
 )
@@ -107,3 +111,43 @@ def test_sampling_tokens_hides_no_document():
     )
     assert there == pytest.approx(57.5, rel=0.01)
     assert claimed == pytest.approx(5.99, rel=0.01)
+
+
+# --- Lemma 5.1 --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("rate", [0.05, 0.1, 0.5])
+def test_eq_19_is_the_worst_loss_of_a_sampled_count(epsilon, rate):
+    """One token more or less, counted if its coin says so, with geometric noise: by its law, at every outcome."""
+    decay = math.exp(-epsilon)
+
+    def law(y, count):
+        return (1 - decay) / (1 + decay) * decay ** abs(y - count)
+
+    losses = [math.log(((1 - rate) * law(y, 0) + rate * law(y, 1)) / law(y, 0)) for y in range(-40, 41)]
+    assert max(losses) == pytest.approx(sampled_epsilon(epsilon, rate))
+    assert -min(losses) <= max(losses) + 1e-12
+
+
+def test_lemma_5_1_follows_from_eq_19_and_20():
+    """By 1 + vx ≤ v(1 + x); far from tight, and at η = ¼ above what M costs without any sampling."""
+    for epsilon in (0.01, 0.5, 2.0, 8.0):
+        for share, eta in ((0.5, 1.0), (0.5, 0.25), (0.9, 0.5)):
+            assert sampled_epsilon(epsilon, 0.1 / (eta * share)) < lemma_5_1(epsilon, 0.1, share, eta)
+    assert lemma_5_1(2.0, 0.1, 0.5, 0.25) == pytest.approx(0.494 + math.log(8), abs=1e-3)
+    assert lemma_5_1(2.0, 0.1, 0.5, 0.25) > 2.0
+
+
+def test_lemma_5_1_is_false_where_rates_depend_on_the_documents():
+    """Neighbours whose frequent word changes, and the loss of a noisy count of sampled tokens, by the law itself."""
+    n, rate, epsilon = 6, 0.2, 1.0
+    frequent, without = (frequent_cells(np.array([[first], [float(n)]]), 0.5)[:, 0] for first in (float(n), n - 1.0))
+    assert frequent.tolist() == [True, False]
+    assert without.tolist() == [False, True]
+    decay = math.exp(-epsilon)
+    far = range(-5, 60)
+    binomial = [math.comb(n, b) * rate**b * (1 - rate) ** (n - b) for b in range(n + 1)]
+    losses = [math.log(sum(p * decay ** abs(y - b) for b, p in enumerate(binomial)) / decay ** abs(y)) for y in far]
+    assert max(losses) == pytest.approx(adaptive_epsilon(epsilon, rate, n))
+    assert max(losses) > lemma_5_1(epsilon, 0.1, 0.5, 1.0)  # 1.77 against 0.85, with six tokens of each word

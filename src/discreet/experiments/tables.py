@@ -19,6 +19,7 @@ SYMBOLS = {
     "dataset": "data",
     "eta": "η",
     "sigma": "σ",
+    "apart": "λ",
 }
 
 

@@ -11,10 +11,15 @@ from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
 from discreet._types import IntArray
 from discreet.mechanisms.noise import add_discrete_gaussian, add_discrete_laplace
-from discreet.privacy.events import DiscreteGaussianRelease, DiscreteLaplacePair, ThresholdedVocabulary
+from discreet.privacy.events import (
+    DiscreteGaussianRelease,
+    DiscreteLaplacePair,
+    DiscreteLaplaceRelease,
+    ThresholdedVocabulary,
+)
 from discreet.privacy.ledger import Reservation
 
-Event: TypeAlias = DiscreteGaussianRelease | DiscreteLaplacePair | ThresholdedVocabulary
+Event: TypeAlias = DiscreteGaussianRelease | DiscreteLaplacePair | DiscreteLaplaceRelease | ThresholdedVocabulary
 
 
 class Released(NamedTuple):
@@ -62,11 +67,11 @@ class Releases:
         passes).
 
         ``cells`` are whole numbers, and the caller ensures what the event states about neighbours: for a Gaussian it
-        has checked in whole numbers that one unit moves them by at most ``event.sensitivity`` in ℓ₂; for a Laplace
-        pair, that they differ by one in at most two cells. Before any noise is drawn, the event is drawn from the
-        reservation, which the ledger has been charged for.
+        has checked in whole numbers that one unit moves them by at most ``event.sensitivity`` in ℓ₂; for Laplace noise,
+        in ℓ₁; for a Laplace pair, that they differ by one in at most two cells. Before any noise is drawn, the event is
+        drawn from the reservation, which the ledger has been charged for.
         """
-        if isinstance(event, DiscreteGaussianRelease) and cells.size != event.cells:
+        if isinstance(event, DiscreteGaussianRelease | DiscreteLaplaceRelease) and cells.size != event.cells:
             raise InputError(f"{event.cells:,} cells were charged, but {cells.size:,} are to be released.")
         scale = 2 / event.epsilon if isinstance(event, DiscreteLaplacePair) else event.scale
         assert scale is not None  # a vocabulary without a grid can be accounted for, but is never drawn
@@ -76,7 +81,8 @@ class Releases:
             raise Overdrawn(
                 f"release {self._reservation.drawn} was to be drawn with the noise of release {self._number}."
             )
-        add = add_discrete_laplace if isinstance(event, DiscreteLaplacePair) else add_discrete_gaussian
+        laplace = isinstance(event, DiscreteLaplacePair | DiscreteLaplaceRelease)
+        add = add_discrete_laplace if laplace else add_discrete_gaussian
         add(cells, scale, self._key, self._number, self._n_threads)  # [noise] fresh, in every cell
         if not isinstance(event, ThresholdedVocabulary):  # what does not pass its threshold stays private
             for observer in _observers.get():

@@ -28,7 +28,8 @@ Epsilon = Annotated[float, Interval(Real, 1e-9, 1e6, closed="both")]
 """With a smaller value the noise would be more than 10⁹ times the clip, which no calibration tries. With a larger one,
 a clip would be more steps of the grid than kernels can check (2²⁶), and every contribution would be zero."""
 
-Delta = Annotated[float, Interval(Real, 1e-30, 1, closed="left")]
+LEAST_DELTA = 1e-30
+Delta = Annotated[float, Interval(Real, LEAST_DELTA, 1, closed="left")]
 """The noise as implemented costs up to 10⁻³³ of δ for each value (``accounting.proof.md``)."""
 
 Rate = Annotated[float, Interval(Real, 1e-6, 1, closed="both")]

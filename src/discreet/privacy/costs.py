@@ -19,6 +19,7 @@ from discreet.privacy.events import (
     BoundedRangeDraw,
     DiscreteGaussianRelease,
     DiscreteLaplacePair,
+    DiscreteLaplaceRelease,
     Event,
     GaussianRelease,
     LaplaceRelease,
@@ -140,6 +141,19 @@ def _(event: DiscreteLaplacePair) -> Cost:
         pld=lambda step: _two_point_distribution(half, step).self_compose(2),
         spread=event.epsilon / math.sqrt(2),
         outside_epsilon=4 * SAMPLING_RATIO,  # two cells, each in both worlds
+    )
+
+
+@_cost.register
+def _(event: DiscreteLaplaceRelease) -> Cost:
+    """Pure, and no worse than any mechanism of that ε: how the ℓ₁ norm lies in the cells is not known."""
+    epsilon = event.sensitivity / event.scale  # [laplace-vector]
+    return Cost(
+        pure=epsilon,
+        rdp=_two_point_curve(epsilon),
+        pld=lambda step: _two_point_distribution(epsilon, step),
+        spread=epsilon,
+        outside_epsilon=2 * event.cells * SAMPLING_RATIO,  # each cell, in both worlds
     )
 
 

@@ -173,6 +173,22 @@ class DiscreteLaplacePair(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DiscreteLaplaceRelease(Event):
+    """A vector of ``cells`` integers plus discrete Laplace noise in every cell, P(x) ∝ exp(−|x|/scale), empty ones too.
+
+    Neighbours move the vector by at most ``sensitivity`` grid steps in ℓ₁."""
+
+    scale: float
+    sensitivity: float
+    cells: int
+
+    def __post_init__(self) -> None:
+        _settle(self, "scale", _positive(self.scale, "scale"))
+        _settle(self, "sensitivity", _positive(self.sensitivity, "sensitivity"))
+        _settle(self, "cells", _count(self.cells, "cells"))
+
+
+@dataclass(frozen=True, kw_only=True)
 class BoundedRangeDraw(Event):
     """One draw from a finite set, whose log-probability ratios between neighbours lie in an interval of length ``eta``.
 

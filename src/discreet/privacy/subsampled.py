@@ -60,6 +60,30 @@ def as_approximate(order: int, rdp: float, delta: float) -> float:
     return max(0.0, rdp + math.log1p(-1 / order) - math.log(delta * order) / (order - 1))
 
 
+def sampled_epsilon(epsilon: float, rate: float) -> float:
+    """ε of a pure mechanism after Poisson sampling: log(1 + γ(e^ε − 1)), Eq. 19, and with vγ Eq. 20."""
+    return math.log1p(rate * math.expm1(epsilon))
+
+
+def lemma_5_1(epsilon: float, rate: float, share: float, eta: float) -> float:
+    """The bound on the ε of adaptive sampling: ε′ − log(ηq), where ε′ is that of uniform sampling.
+
+    It follows from Eq. 19 and 20, since 1 + vx ≤ v(1 + x) for v = 1/(ηq) ≥ 1. But Eq. 20 is for rates that do not
+    depend on the documents, and those of Eq. 10 do (`adaptive_epsilon`).
+    """
+    return sampled_epsilon(epsilon, rate) - math.log(eta * share)
+
+
+def adaptive_epsilon(epsilon: float, rate: float, n: int) -> float:
+    """What adaptive sampling at ``rate`` = vγ costs in fact, for two words of ``n`` tokens each in one topic, q = ½.
+
+    The first word is the frequent one. Without one of its tokens the second is, and none of the first are sampled. For
+    sampled counts with Laplace noise of scale 1/ε the losses reach log E[e^{εB}] with B binomial(n, vγ): n times Eq.
+    20, so no bound without n can hold.
+    """
+    return n * sampled_epsilon(epsilon, rate)
+
+
 def _log_moment(order: int, epsilon: float, rate: float, *, last: int) -> float:
     if order < 2 or not epsilon >= 0 or not 0 < rate <= 1:
         raise InputError(

@@ -18,7 +18,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines import open_moments
 from discreet.engines.interface import LARGEST_UNIT
 from discreet.models.base import TopicModel, check_sizes, numbers
-from discreet.models.bounds import Epsilon, Prior, WordPower
+from discreet.models.bounds import LEAST_DELTA, Epsilon, Prior, WordPower
 from discreet.models.estimator import Paying, Seeded, estimator
 from discreet.models.spectral.exact import Whitened, exact_moments
 from discreet.models.spectral.moments import smoothed, to_simplex
@@ -71,7 +71,8 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     alpha0 : float
         The sum of the Dirichlet prior over topics, which this method cannot learn: small if a document has few topics.
     epsilon, delta : float
-        The budget of one fit; ``epsilon=None`` is the plain form.
+        The budget of one fit; ``epsilon=None`` is the plain form. ``delta=0`` asks for a pure ε, by Laplace noise; only
+        ``configuration=1`` has one.
     split : three numbers
         How the budget, as precision, is shared between M₁, M₂ and the whitened third moment.
     clip_factor : float
@@ -130,6 +131,7 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
     n_topics: Annotated[int, Interval(Integral, 1, MOST_TOPICS, closed="both")] = field(default=10, kw_only=False)
     alpha0: Prior = 0.5
     epsilon: Epsilon | None = None
+    delta: Annotated[float, Interval(Real, 0, 1, closed="left")] = 1e-6
     split: Annotated[tuple[float, float, float], "array-like"] = (0.05, 0.87, 0.08)
     clip_factor: Annotated[float, Interval(Real, 1e-3, 1e3, closed="both")] = 0.5
     word_power: WordPower = -0.35
@@ -165,6 +167,13 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
         if split.shape != (3,) or not ((split >= 1e-3) & (split <= 1e3)).all():
             raise InputError(
                 f"split must be three numbers from 0.001 to 1000, for the three moments; found {self.split!r}."
+            )
+        if 0 < self.delta < LEAST_DELTA:
+            raise InputError(f"delta must be 0, for a pure epsilon, or at least {LEAST_DELTA:g}; found {self.delta:g}.")
+        if self.delta == 0 and self.epsilon is not None and self.configuration != 1:
+            raise InputError(
+                "delta=0 asks for a pure epsilon, which only configuration=1 has, by Laplace noise. Give delta, such "
+                "as 1e-6, or configuration=1."
             )
 
     def _fit_plain(self, corpus: Corpus) -> None:
@@ -227,7 +236,8 @@ class SpectralLDA(Seeded, Paying, Published, TopicModel):
 
     @property
     def _self_tests(self) -> tuple[self_test.Test, ...]:
-        return self_test.gaussian_noise, self_test.moments if self.configuration is None else self_test.cubes
+        noise = self_test.laplace_noise if self.delta == 0 else self_test.gaussian_noise
+        return noise, self_test.moments if self.configuration is None else self_test.cubes
 
     def _plan(self, n_words: int, vocabulary_entries: tuple[Entry, ...]) -> SpectralPlan:
         """The releases over ``n_words`` words, which have cost ``vocabulary_entries``."""

@@ -12,7 +12,7 @@ here they are left out. Eq. (7) has a factor α₀(α₀+1)(α₀+2)/2 that Lemm
 than three words have no third moment and count as zero in all sums, but as documents in N. M̂₃ is only ever computed
 multiplied by a d×k matrix on each side.
 
-``sensitivities`` is ours: the paper's do not hold (``models/spectral/proof.md``).
+``sensitivities`` and ``sensitivities_in_cells`` are ours: the paper's do not hold (``models/spectral/proof.md``).
 """
 
 from __future__ import annotations
@@ -60,6 +60,15 @@ def sensitivities(alpha0: float) -> tuple[float, float]:
         2 + 12 * b + 18 * b**2 + 6 * c**2,  # two others, with the words replaced and put in
     )
     return math.sqrt(2 + 4 * a**2), math.sqrt(third)  # [replaced]
+
+
+def sensitivities_in_cells(alpha0: float) -> tuple[float, float]:
+    """N times the most, in ℓ₁ over different cells (u ≤ v, u ≤ v ≤ w), by which M̂₂ and M̂₃ move. For Laplace noise.
+
+    `[cells]` in ``models/spectral/proof.md``. M̂₂ reaches it with any number of documents, M̂₃ in the limit of many.
+    """
+    a, b, c = Coefficients.of(alpha0)
+    return 2 + 2 * a, 2 - 4 * b + c  # [cells]
 
 
 class LdaMoments:

@@ -41,7 +41,7 @@ def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, pu
     order, rate = int(model.order), model.largest_rate
     one = float(model.round_epsilon or round_epsilon(order, model.epsilon, rate, model.n_rounds))
     key = Key.open(model.random_state)
-    run = _Run(model, corpus, alpha, key, math.sqrt(order / (2 * one)), public)
+    run = PublishedRun(model, corpus, alpha, key, math.sqrt(order / (2 * one)), public)
     model.history_, conditions = model._run_sweeps(model.n_rounds, run.iterate, converged=lambda: run.converged)
     model.components_ = run.topics_of_words()
     model.alpha_, model.beta_ = alpha, float(model.beta)
@@ -50,7 +50,7 @@ def fit_as_published(model: SubsampledLDA, corpus: Corpus, alpha: FloatArray, pu
     model.guarantee_ = claimed(total, Observer.STATISTICS, key, corpus, *reasons, relation=Relation.ADD_REMOVE)
 
 
-def _about(model: SubsampledLDA, run: _Run, total: float, printed: float) -> list[str]:
+def _about(model: SubsampledLDA, run: PublishedRun, total: float, printed: float) -> list[str]:
     """What the ε of this run means, and the further gaps in its proof."""
     converted = as_approximate(int(model.order), total, model.delta)
     found = [
@@ -66,7 +66,7 @@ def _about(model: SubsampledLDA, run: _Run, total: float, printed: float) -> lis
     return found
 
 
-class _Run(SequentialSampler):
+class PublishedRun(SequentialSampler):
     """Algorithm 1's state: the topics of all tokens, and counts that noise has been added to."""
 
     def __init__(
@@ -108,12 +108,17 @@ class _Run(SequentialSampler):
 
     def batch(self, number: int) -> BoolArray:
         """Poisson sampling of tokens, at rate γ, or by Eq. 10."""
+        return self.coins(number) & self.frequent_tokens() if self.model.adaptive else self.coins(number)
+
+    def coins(self, number: int) -> BoolArray:
+        """One for each token, at the largest rate."""
         bits = self.key.bits(Purpose.INCLUSION, number, 0, len(self.words))
-        sampled = bits < np.int64(coin_threshold(self.model.largest_rate))
-        if not self.model.adaptive:
-            return np.asarray(sampled)
+        return np.asarray(bits < np.int64(coin_threshold(self.model.largest_rate)))
+
+    def frequent_tokens(self) -> BoolArray:
+        """Whether a token's word is frequent in its topic (Eq. 10), by counts as they are."""
         frequent = frequent_cells(self.word_topic.reshape(self.shape), self.model.frequent_share)
-        return np.asarray(sampled & frequent[self.words, self.topics])
+        return np.asarray(frequent[self.words, self.topics])
 
     def _judge(self) -> Measures:
         """Eq. 9, on public documents, or on the training documents as the paper does."""

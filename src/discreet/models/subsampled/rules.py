@@ -1,4 +1,4 @@
-"""Two rules of SUB-LDA (Huang and Chen 2021) that depend only on their arguments."""
+"""Rules of SUB-LDA (Huang and Chen 2021) that depend only on their arguments."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ def frequent_cells(table: FloatArray, share: float) -> BoolArray:
     found = np.zeros(table.shape, bool)
     np.put_along_axis(found, order, wanted, axis=0)
     return found
+
+
+def size_ratio(boost: float, share: float) -> float:
+    """Eq. 11: E|G_sub| / E|Ḡ_sub| = 1/(vq) = η, uniform over adaptive, if frequent cells hold just ``share`` of all
+    tokens (the paper's q; ``boost`` is v)."""
+    return 1 / (boost * share)
+
+
+def variance_ratio(rate: float, boost: float, share: float) -> float:
+    """Eq. 12: Var|G_sub| / Var|Ḡ_sub| = (1 − γ)/(qv(1 − vγ)), under the same condition; ``rate`` is γ."""
+    return (1 - rate) / (share * boost * (1 - boost * rate))
 
 
 class Converged:

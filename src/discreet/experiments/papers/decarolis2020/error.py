@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from discreet._types import FloatArray
+from discreet.corpus import Corpus
 from discreet.evaluation import match_topics
 from discreet.experiments.compare import against_epsilon, at_each_epsilon, epsilons_of, expected, method_tables, ratios
 from discreet.experiments.experiment import Experiment, Finding, Grid, Point, Results, Setting, Table
@@ -32,30 +34,47 @@ SAME = 1.05
 """Errors within this ratio are read as curves that overlap."""
 
 
-def _settings(quick: bool) -> list[Setting]:
-    found: list[Setting] = []
+def regimes(quick: bool) -> Iterator[Setting]:
+    """What the settings of each regime have in common."""
     for regime, size in REGIMES.items():
         common = {"regime": regime, **size, "n_topics": N_TOPICS, "alpha": size["alpha0"] / N_TOPICS}
         common |= {"beta": TOPIC_PRIOR, "delta": DELTA, "effort": None, "cap": size["length"]}
-        if quick:
-            common |= {"n_documents": 500, "length": 30, "effort": 5}
-        found += settings_of(common, [32.0] if quick else EPSILONS)
-    return found
+        yield common | {"n_documents": 500, "length": 30, "effort": 5} if quick else common
+
+
+def epsilons(quick: bool) -> Sequence[float]:
+    return EPSILONS[3:4] if quick else EPSILONS
+
+
+def _settings(quick: bool) -> list[Setting]:
+    return [setting for common in regimes(quick) for setting in settings_of(common, epsilons(quick))]
 
 
 def _cell(setting: Setting, seed: int) -> Iterator[Point]:
-    sizes = ("n_documents", "n_words", "n_topics", "alpha0", "length")
-    truth = _drawn(*(setting[size] for size in sizes), seed)
+    truth = drawn(setting, seed)
     found = fitted(setting, truth.corpus.corpus, seed)
     error = error_of(truth.corpus.topics, found.topics, found.weights)
     yield {"error": error, "n_found": float(len(found.topics)), "seconds": found.seconds}
 
 
+def drawn(setting: Setting, seed: int) -> Truth:
+    """One corpus for all methods and all ε; noise is drawn by each fit."""
+    sizes = ("n_documents", "n_words", "n_topics", "alpha0", "length")
+    return _drawn(*(setting[size] for size in sizes), seed)
+
+
 @lru_cache(maxsize=1)
 def _drawn(n_documents: int, n_words: int, n_topics: int, alpha0: float, length: int, seed: int) -> Truth:
-    """One corpus for all methods and all ε; noise is drawn by each fit."""
     sizes = {"n_documents": n_documents, "n_words": n_words, "n_topics": n_topics, "alpha0": alpha0, "length": length}
     return draw(sizes, seed)
+
+
+@lru_cache(maxsize=1)
+def moments_of(corpus: Corpus, alpha0: float) -> Any:
+    """M̂₂ and M̂₃ of the configurations as published, for as many runs as there are."""
+    from discreet.models.spectral.unbiased import LdaMoments
+
+    return LdaMoments(corpus, alpha0)
 
 
 def error_of(truth: FloatArray, topics: FloatArray, weights: FloatArray) -> float:
@@ -70,18 +89,21 @@ def error_of(truth: FloatArray, topics: FloatArray, weights: FloatArray) -> floa
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-def _over(
+def over(
     ones: Iterable[str], others: Iterable[str], regimes: Sequence[str] | None = None, *, at: slice = slice(None)
 ) -> Callable[[Results], Iterator[Check]]:
     """Errors of ``ones`` lie below those of ``others``, at each ε."""
     return ratios("error", ones, others, panel="regime", panels=regimes, at=at)
 
 
-def _overlap(results: Results) -> Iterator[Check]:
-    for _, place in at_each_epsilon(results, "regime"):
-        found = results.ratio("error", {**place, "method": THIRD}, {**place, "method": FOURTH})
-        where = f"{place['regime'][:3]}, ε = {place['epsilon']:g}"
-        yield Check.between(f"{where}: config. 3 over config. 4", found, 1 / SAME, SAME)
+def overlap(one: str, other: str) -> Callable[[Results], Iterator[Check]]:
+    def judge(results: Results) -> Iterator[Check]:
+        for _, place in at_each_epsilon(results, "regime"):
+            found = results.ratio("error", {**place, "method": one}, {**place, "method": other})
+            where = f"{place['regime'][:3]}, ε = {place['epsilon']:g}"
+            yield Check.between(f"{where}: config. 3 over config. 4", found, 1 / SAME, SAME)
+
+    return judge
 
 
 def _lower_where_mixed(results: Results) -> Iterator[Check]:
@@ -103,29 +125,29 @@ FIGURE_2 = Experiment(
         Finding(
             "under every configuration, the private spectral algorithm universally outperforms private variational "
             "inference.",
-            _over(CONFIGURATIONS, [PARK]),
+            over(CONFIGURATIONS, [PARK]),
         ),
-        Finding("in (a), config. 2 performs better for low ε.", _over([SECOND], [FIRST], [A], at=LOWEST)),
-        Finding("in (a), config. 1 performs better for larger ε.", _over([FIRST], [SECOND], [A], at=HIGHEST)),
+        Finding("in (a), config. 2 performs better for low ε.", over([SECOND], [FIRST], [A], at=LOWEST)),
+        Finding("in (a), config. 1 performs better for larger ε.", over([FIRST], [SECOND], [A], at=HIGHEST)),
         Finding(
             "configs. 3 and 4 perform universally worse than the others, as the number of topics is small.",
-            _over([FIRST, SECOND], [THIRD, FOURTH]),
+            over([FIRST, SECOND], [THIRD, FOURTH]),
         ),
-        Finding("config. 3 overlaps with config. 4.", _overlap),
-        Finding("in (b), where documents are few and α₀ is large, config. 2 is better.", _over([SECOND], [FIRST], [B])),
-        Finding("in (c), config. 1 performs the best.", _over([FIRST], [SECOND, THIRD, FOURTH], [C])),
+        Finding("config. 3 overlaps with config. 4.", overlap(THIRD, FOURTH)),
+        Finding("in (b), where documents are few and α₀ is large, config. 2 is better.", over([SECOND], [FIRST], [B])),
+        Finding("in (c), config. 1 performs the best.", over([FIRST], [SECOND, THIRD, FOURTH], [C])),
         Finding("a large α₀ gives config. 2 a lower error.", _lower_where_mixed),
         expected(
             "each configuration has found something: its error is below that of the word frequencies alone.",
-            _over(CONFIGURATIONS, [UNIGRAM]),
+            over(CONFIGURATIONS, [UNIGRAM]),
         ),
         Finding(
             "they outperform our private variational inference as well.",
-            _over(CONFIGURATIONS, [VARIATIONAL]),
+            over(CONFIGURATIONS, [VARIATIONAL]),
             said_by="to be expected, then",
         ),
-        expected("our sound form is better than every configuration as published.", _over([SOUND], CONFIGURATIONS)),
-        expected("PrivateLDA is better than every configuration as published.", _over([PRIVATE], CONFIGURATIONS)),
+        expected("our sound form is better than every configuration as published.", over([SOUND], CONFIGURATIONS)),
+        expected("PrivateLDA is better than every configuration as published.", over([PRIVATE], CONFIGURATIONS)),
     ),
     tables=(
         Table(

@@ -16,18 +16,18 @@ from discreet.models.spectral.moments import smoothed
 from discreet.models.spectral.private import check_words
 from discreet.models.spectral.published.choice import Candidate, choose_configuration
 from discreet.models.spectral.published.edges import Account, Configured, Edge, shares
-from discreet.models.spectral.published.mirrored import check_mirrored
+from discreet.models.spectral.published.mirrored import check_cubed, check_mirrored
 from discreet.models.spectral.published.replaced import fit_replaced
 from discreet.models.spectral.tensor import UNSETTLED
-from discreet.models.spectral.unbiased import LdaMoments, sensitivities
+from discreet.models.spectral.unbiased import LdaMoments, sensitivities, sensitivities_in_cells
 from discreet.privacy.accounting import epsilon as epsilon_of
-from discreet.privacy.events import Entry, GaussianRelease
+from discreet.privacy.events import Entry, GaussianRelease, PureRelease
 from discreet.privacy.guarantee import Observer, Unit
 
 if TYPE_CHECKING:
     from discreet.models.spectral.model import SpectralLDA
 
-FLOATS = "noise is added to floating-point numbers, which no proof of a Gaussian mechanism covers"
+FLOATS = "noise is added to floating-point numbers, which no proof of its mechanism covers"
 WHITENED = (
     "Theorem 5 bounds M̂₃(Ŵ,Ŵ,Ŵ) − M̂₃(Ŵ′,Ŵ′,Ŵ′) by M̂₃(Ŵ−Ŵ′,Ŵ−Ŵ′,Ŵ−Ŵ′), which is no inequality, and rests on Lemma 28, "
     "which is false: where singular values of M̂₂ are close, one document turns Ŵ by any angle",
@@ -91,6 +91,8 @@ def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> N
         fit_replaced(model, corpus, smoothing)
         return
     check_words(corpus.n_words)
+    if model.delta == 0:
+        check_cubed(corpus.n_words)
     assert model.epsilon is not None
     epsilon, delta = float(model.epsilon), float(model.delta)
     key = Key.open(model.random_state)
@@ -126,7 +128,8 @@ def fit_configuration(model: SpectralLDA, corpus: Corpus, smoothing: float) -> N
 def _why_claimed(model: SpectralLDA, moments: LdaMoments, edges: list[Edge]) -> list[str]:
     """Why the printed ε of this run is not proved."""
     configuration = model.configuration_
-    two, three = sensitivities(moments.alpha0)
+    pure = model.delta == 0
+    two, three = (sensitivities_in_cells if pure else sensitivities)(moments.alpha0)
     found: list[str] = []
     if configuration > 1:
         found += [
@@ -142,8 +145,8 @@ def _why_claimed(model: SpectralLDA, moments: LdaMoments, edges: list[Edge]) -> 
             f"the noise is for moments that move by 1/N, but M̂₂ can move by {two:.3g}/N and M̂₃ by {three:.3g}/N"
         )
     if configuration == 1:
-        true = {"e3": three / moments.n}
-        plan = [Entry(GaussianRelease(sigma=e.scale / true.get(e.name, two / moments.n)), 1, e.name) for e in edges]
+        worth = [(e, e.scale * moments.n / (three if e.name == "e3" else two)) for e in edges]  # noise over what moves
+        plan = [Entry(PureRelease(epsilon=1 / w) if pure else GaussianRelease(sigma=w), 1, e.name) for e, w in worth]
         delta = sum(edge.delta for edge in edges)
         found += [
             f"in exact arithmetic the noise on e3, e4 and e8 would give ε = {epsilon_of(plan, delta):.4g} at "
@@ -151,7 +154,7 @@ def _why_claimed(model: SpectralLDA, moments: LdaMoments, edges: list[Edge]) -> 
             FLOATS,
         ]
     large = max(edge.epsilon for edge in edges)
-    if large > 1:
+    if large > 1 and not pure:
         found.append(f"Proposition 18 holds for an ε of at most 1, and one edge has {large:.3g}")
     return found
 

@@ -13,7 +13,7 @@ DeCarolis, Ram, Esmaeili, Wang and Huang, "An end-to-end differentially private 
 | e9 (μᵢ, αᵢ) | Config. 4: `Configured._four` |
 | Procedure 1: σ̃_k, γ̃_s | parts ``sigma_k`` and ``gamma_s`` of the budget |
 | τ(ε, δ) = √(2 ln(1.25/δ))/ε (Proposition 18) | `tau` |
-| ∆₂, ∆₃, ∆_T̂, ∆_μ̄, ∆_μ | `Printed`, from appendix H or from section 6 |
+| ∆₂, ∆₃, ∆_T̂, ∆_μ̄, ∆_μ | ``printed.py``, from appendix H or from section 6 |
 
 Every line where this differs from the text:
 
@@ -28,12 +28,14 @@ Every line where this differs from the text:
 7. γ_s takes σ_{k+1}(T̂) as 0. Negative entries of topics become 0, rows are scaled to sum to 1, and 1% of the uniform
    distribution is mixed in (the paper states none of this). ᾱᵢ below a thousandth of the largest are held there.
 8. Noise is on a grid of 1/4096 of its scale.
+9. With δ = 0 (Config. 1 only: "allows a pure-DP if we add Laplace noise", section 6.1) an edge has Laplace noise of
+   scale ∆/ε for the same ∆, which the appendix states in ℓ₁; it is mirrored too, and drawn in all cells of M̂₃.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -42,17 +44,17 @@ import numpy as np
 
 from discreet._errors import InputError, Overdrawn
 from discreet._random import Key
-from discreet._types import FloatArray
+from discreet._types import FloatArray, IntArray
 from discreet.kernels.sums.moments import n_triples
 from discreet.mechanisms.noise import sample_discrete_gaussian, sample_discrete_laplace
 from discreet.models.published import STEPS
 from discreet.models.spectral.moments import to_simplex
-from discreet.models.spectral.published.mirrored import on_each_side, projected_noise
+from discreet.models.spectral.published.mirrored import on_each_side, projected_noise, seen_through
+from discreet.models.spectral.published.printed import Constants, Printed, unscale
 from discreet.models.spectral.tensor import Decomposition, Method, decompose, from_unique
-from discreet.models.spectral.unbiased import Coefficients, LdaMoments, singular
+from discreet.models.spectral.unbiased import LdaMoments, singular
 
 Number = Literal[1, 2, 3, 4]
-Constants = Literal["appendix", "text"]
 
 PARTS: dict[int, tuple[str, ...]] = {
     1: ("e3", "e4", "e8"),
@@ -129,77 +131,30 @@ def tau(part: Part) -> float:
     return math.sqrt(2 * math.log(1.25 / part.delta)) / part.epsilon
 
 
-@dataclass(frozen=True)
-class Printed:
-    """The paper's sensitivities: of appendix H, or of section 6, where every O(·) is taken as it stands."""
-
-    constants: Constants
-    n: int
-    k: int
-    alpha0: float
-
-    @property
-    def second(self) -> float:
-        """∆₂: H.1, or section 6.1."""
-        return (2 + 4 * self._abc.a) / self.n if self.constants == "appendix" else 1 / self.n
-
-    @property
-    def third(self) -> float:
-        """∆₃: H.2 (which counts one of B₁, B₂, B₃), or section 6.1."""
-        if self.constants == "text":
-            return 1 / self.n
-        _, b, c = self._abc
-        return (2 + 4 * abs(b)) / self.n + 6 * c * (self.n - 1) / (self.n * (self.n - 2))
-
-    def whitened(self, sigma: float) -> float:
-        """∆_T̂: eq. (64), or Theorem 5 as in section 6.2."""
-        if self.constants == "text":
-            return math.pow(self.k / sigma, 1.5) / self.n
-        _, b, c = self._abc
-        n, half = self.n, sigma / 2
-        size = 1 + 6 * abs(b) * n / (n - 1) + 3 * c * n**3 / (n * (n - 1) * (n - 2))  # eq. (62)
-        turned = math.sqrt(2 * self.k) * self.second / (sigma * math.sqrt(half))  # Lemma 28
-        return size * turned**3 + self.third * math.pow(self.k / half, 1.5)
-
-    def decomposed(self, sigma: float, gamma: float) -> float:
-        """∆_μ̄ = ∆_ᾱ: H.4, or section 6.3."""
-        if self.constants == "text":
-            return self.k**2 / (self.n * gamma * math.pow(sigma, 1.5))
-        return 2 * math.sqrt(self.k) * self.whitened(sigma) / gamma
-
-    def output(self, sigma: float, gamma: float, largest: float, top: float) -> float:
-        """∆_μ: H.5, or section 6.4; ``largest`` is σ₁(M̂₂), ``top`` is σ₁(T̂)."""
-        if self.constants == "text":
-            return self.k**2 * math.sqrt(largest) / (self.n * gamma * math.pow(sigma, 1.5))
-        unscaled, vectors = unscale(self.alpha0), self.decomposed(sigma, gamma)
-        return unscaled * (
-            top * math.sqrt(largest) * vectors
-            + top * math.sqrt(largest) / sigma * self.second
-            + math.sqrt(largest + self.second) * vectors
-        )
-
-    @property
-    def _abc(self) -> Coefficients:
-        return Coefficients.of(self.alpha0)
-
-
-def unscale(alpha0: float) -> float:
-    """1/√αᵢʳ = this · ᾱᵢ (H.5)."""
-    return (alpha0 + 2) / (2 * math.sqrt((alpha0 + 1) * alpha0))
-
-
 @dataclass
 class Outcome:
-    """One run. ``topics`` are probabilities; ``unbounded`` names bounds of Procedure 1 that came out as 0."""
+    """One run."""
 
-    topics: FloatArray
+    rows: FloatArray
+    """The topics as they come out: μᵢ of Theorems 10 to 13."""
     alpha: FloatArray
     edges: list[Edge]
     values: FloatArray
     """Singular values of M̂₂ that Ŵ† was made of (Config. 4: without noise)."""
-    unbounded: list[str] = field(default_factory=list)
+    bounds: dict[str, float] = field(default_factory=dict)
+    """σ̃_k and γ̃_s of Procedure 1, as far as the configuration has them."""
     settled: bool = True
     """Whether the decomposition of noisy numbers settled, if there was one."""
+
+    @property
+    def topics(self) -> FloatArray:
+        """Probabilities."""
+        return as_probabilities(self.rows)
+
+    @property
+    def unbounded(self) -> list[str]:
+        """Bounds that came out as 0."""
+        return [name for name, value in self.bounds.items() if value <= LEAST]
 
 
 class Configured:
@@ -252,7 +207,12 @@ class Configured:
     @cached_property
     def original(self) -> FloatArray:
         """The topics without any noise, topic × word."""
-        return as_probabilities(self._rows(*self.whitening, self.parts))
+        return as_probabilities(self.original_rows)
+
+    @property
+    def original_rows(self) -> FloatArray:
+        """The same as they come out."""
+        return self._rows(*self.whitening, self.parts)
 
     @property
     def original_alpha(self) -> FloatArray:
@@ -278,61 +238,63 @@ class Configured:
         """Section 6.1: noise on M̂₃ for e3, on M̂₂ for e4 (Ŵ) and again for e8 (Ŵ†)."""
         vectors, values = self._noisy_second("e4", account, edges)
         scale = self._edge("e3", self.printed.third, account, edges)
-        noise = scale * projected_noise(vectors, self.normals(n_triples(self.k)))
+        if edges[-1].delta == 0:
+            noise = scale * seen_through(self.laplaces(n_triples(len(vectors))), vectors)
+        else:
+            noise = scale * projected_noise(vectors, self.normals(n_triples(self.k)))
         tensor = on_each_side(self.moments.third(vectors) + noise, 1 / np.sqrt(values))
         return self._unwhitened(self._decompose(tensor), account, edges)
 
     def _two(self, account: Account, edges: list[Edge]) -> Outcome:
         """Section 6.2: noise on T̂, whose Ŵ has none, and on M̂₂ for Ŵ†."""
-        sigma, unbounded = self._bound("sigma_k", float(self.whitening[1][-1]), account, edges)
-        scale = self._edge("e6", self.printed.whitened(sigma), account, edges)
+        bounds = self._bounds(account, edges, "sigma_k")
+        scale = self._edge("e6", self.printed.whitened(bounds["sigma_k"]), account, edges)
         noise = scale * from_unique(self.normals(n_triples(self.k)), self.k)
-        return self._unwhitened(self._decompose(self.tensor + noise), account, edges, unbounded)
+        return self._unwhitened(self._decompose(self.tensor + noise), account, edges, bounds)
 
     def _three(self, account: Account, edges: list[Edge]) -> Outcome:
         """Section 6.3: noise on each μ̄ᵢ and ᾱᵢ, and on M̂₂ for Ŵ†."""
-        sigma, gamma, unbounded = self._bounds(account, edges)
-        scale = self._edge("e7", self.printed.decomposed(sigma, gamma), account, edges)
+        bounds = self._bounds(account, edges, "sigma_k", "gamma_s")
+        scale = self._edge("e7", self.printed.decomposed(bounds["sigma_k"], bounds["gamma_s"]), account, edges)
         vectors = self.parts.vectors + scale * self.normals(self.k**2).reshape(self.k, self.k)
         values = self.parts.values + scale * self.normals(self.k)
         noisy = self.parts._replace(vectors=vectors, values=values, converged=True)
-        return self._unwhitened(noisy, account, edges, unbounded)
+        return self._unwhitened(noisy, account, edges, bounds)
 
     def _four(self, account: Account, edges: list[Edge]) -> Outcome:
         """Section 6.4: noise on μᵢ and αᵢ."""
-        sigma, gamma, unbounded = self._bounds(account, edges)
+        bounds = self._bounds(account, edges, "sigma_k", "gamma_s")
         vectors, values = self.whitening
         largest, top = float(values[0]), float(self.parts.values[0])
-        scale = self._edge("e9", self.printed.output(sigma, gamma, largest, top), account, edges)
+        scale = self._edge(
+            "e9", self.printed.output(bounds["sigma_k"], bounds["gamma_s"], largest, top), account, edges
+        )
         topics = self._rows(vectors, values, self.parts)
         topics += scale * self.normals(topics.size).reshape(topics.shape)
         alpha = self._alpha(self.parts.values) + scale * self.normals(self.k)
         alpha = np.maximum(alpha, 1e-3 * max(float(alpha.max()), 1e-300))
         alpha *= self.moments.alpha0 / alpha.sum()
-        return Outcome(as_probabilities(topics), alpha, edges, values, unbounded)
+        return Outcome(topics, alpha, edges, values, bounds)
 
-    def _bounds(self, account: Account, edges: list[Edge]) -> tuple[float, float, list[str]]:
-        sigma, first = self._bound("sigma_k", float(self.whitening[1][-1]), account, edges)
-        gamma, second = self._bound("gamma_s", self.gap, account, edges)
-        return sigma, gamma, first + second
+    def _bounds(self, account: Account, edges: list[Edge], *names: str) -> dict[str, float]:
+        """Procedure 1, lines 1–2 and 4–5: Lap(1/Nε) and then 2/Nε·log(1/2δ) less, as printed."""
+        exact = {"sigma_k": float(self.whitening[1][-1]), "gamma_s": self.gap}
+        return {name: self._bound(name, exact[name], account, edges) for name in names}
 
-    def _bound(self, name: str, exact: float, account: Account, edges: list[Edge]) -> tuple[float, list[str]]:
-        """Procedure 1, lines 1–2 or 4–5: Lap(1/Nε) and then 2/Nε·log(1/2δ) less, as printed."""
+    def _bound(self, name: str, exact: float, account: Account, edges: list[Edge]) -> float:
         part = account.take(name)
         scale = 1 / (self.moments.n * part.epsilon)
         edges.append(Edge(*part, 1 / self.moments.n, scale))
-        noise = np.zeros(1, np.int64)
-        self._n_noises += 1
-        sample_discrete_laplace(noise, STEPS, self.key, self._n_noises)
-        bound = exact + scale * float(noise[0]) / STEPS - 2 * scale * math.log(1 / (2 * part.delta))
-        return max(bound, LEAST), [name] if bound <= LEAST else []
+        bound = exact + scale * float(self.laplaces(1)[0]) - 2 * scale * math.log(1 / (2 * part.delta))
+        return max(bound, LEAST)
 
     def _noisy_second(self, name: str, account: Account, edges: list[Edge]) -> tuple[FloatArray, FloatArray]:
         """Û and singular values of M̂₂ with symmetric noise."""
         scale = self._edge(name, self.printed.second, account, edges)
         matrix = self.second.copy()
         low = np.tril_indices(len(matrix))
-        matrix[low] += scale * self.normals(len(low[0]))
+        draw = self.laplaces if edges[-1].delta == 0 else self.normals
+        matrix[low] += scale * draw(len(low[0]))
         matrix.T[low] = matrix[low]
         vectors, values = singular(matrix, self.k)
         return vectors, np.maximum(values, 1e-300)
@@ -340,15 +302,22 @@ class Configured:
     def _edge(self, name: str, sensitivity: float, account: Account, edges: list[Edge]) -> float:
         """Charge, then return the scale of the noise."""
         part = account.take(name)
-        scale = sensitivity * tau(part)
+        scale = sensitivity * (tau(part) if part.delta > 0 else 1 / part.epsilon)
         edges.append(Edge(*part, sensitivity, scale))
         return scale
 
     def normals(self, n: int) -> FloatArray:
         """Fresh standard normal numbers, on a grid of 1/4096."""
+        return self._fresh(n, sample_discrete_gaussian)
+
+    def laplaces(self, n: int) -> FloatArray:
+        """Fresh Laplace noise of scale 1, on the same grid."""
+        return self._fresh(n, sample_discrete_laplace)
+
+    def _fresh(self, n: int, sample: Callable[[IntArray, float, Key, int], None]) -> FloatArray:
         noise = np.zeros(n, np.int64)
         self._n_noises += 1
-        sample_discrete_gaussian(noise, STEPS, self.key, self._n_noises)
+        sample(noise, STEPS, self.key, self._n_noises)
         return noise / STEPS
 
     # --- from vectors to topics ---------------------------------------------------------------------------------------
@@ -359,12 +328,12 @@ class Configured:
         return found._replace(values=found.values * size)
 
     def _unwhitened(
-        self, parts: Decomposition, account: Account, edges: list[Edge], unbounded: Sequence[str] = ()
+        self, parts: Decomposition, account: Account, edges: list[Edge], bounds: dict[str, float] | None = None
     ) -> Outcome:
         """e8: Ŵ† from an M̂₂ with noise of its own."""
         vectors, values = self._noisy_second("e8", account, edges)
-        topics = as_probabilities(self._rows(vectors, values, parts))
-        return Outcome(topics, self._alpha(parts.values), edges, values, list(unbounded), parts.converged)
+        rows = self._rows(vectors, values, parts)
+        return Outcome(rows, self._alpha(parts.values), edges, values, bounds or {}, parts.converged)
 
     def _rows(self, vectors: FloatArray, values: FloatArray, parts: Decomposition) -> FloatArray:
         """μᵢ = 1/√αᵢʳ · (Ŵ⊤)†μ̄ᵢ, topic × word."""

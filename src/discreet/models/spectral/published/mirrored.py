@@ -57,6 +57,24 @@ def projected_noise(basis: FloatArray, normals: FloatArray) -> FloatArray:
     return from_unique(np.linalg.cholesky(covariance) @ normals, basis.shape[1])
 
 
+MOST_CUBED = 150
+"""Words. Noise that is not Gaussian has no such law, so that all d³ cells are drawn: 27 MB at 150."""
+
+
+def check_cubed(n_words: int) -> None:
+    if n_words > MOST_CUBED:
+        raise InputError(
+            f"delta=0 as published draws Laplace noise for each triple of words, and {n_words:,} words are too many. "
+            f"Restrict the corpus to at most {MOST_CUBED} words, give delta, or leave as_published out."
+        )
+
+
+def seen_through(cells: FloatArray, basis: FloatArray) -> FloatArray:
+    """E(Q, Q, Q) for a symmetric E of which ``cells`` holds each set of indices once."""
+    whole = from_unique(cells, len(basis))
+    return np.asarray(np.einsum("abc,ai,bj,ch->ijh", whole, basis, basis, basis, optimize=True))
+
+
 def on_each_side(tensor: FloatArray, factors: FloatArray) -> FloatArray:
     """T(D, D, D) for a diagonal D."""
     return np.asarray(tensor * factors[:, None, None] * factors[None, :, None] * factors[None, None, :])

@@ -10,13 +10,17 @@ calibrated to how far replacing one document can move them (`sensitivities`), wi
    sensitivities, and is up to √6 times smaller than mirrored noise.
 4. Eigenvalues are corrected for the known noise, and topics that noise hides are left out, as in the sound form.
 5. Whole numbers, (ε, δ) by composition of Gaussians, not by sums; any ε.
+
+With ``delta=0`` the noise is discrete Laplace and ε is pure (the paper's section 6.1): M̂₂ in cells u ≤ v, as large as
+they are, whose ℓ₁ norm moves by what `sensitivities_in_cells` says; M̂₃(Û, Û, Û) as above, whose ℓ₁ norm is at most
+√cells times its ℓ₂ norm. The two ε are added.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -30,9 +34,10 @@ from discreet.models.spectral.moments import smoothed, to_simplex
 from discreet.models.spectral.private import FINE, check_words, clear_of_noise, symmetric
 from discreet.models.spectral.published.mirrored import on_each_side
 from discreet.models.spectral.tensor import decompose, from_unique, unique_places
-from discreet.models.spectral.unbiased import LdaMoments, sensitivities
+from discreet.models.spectral.unbiased import LdaMoments, sensitivities, sensitivities_in_cells
+from discreet.privacy import accounting
 from discreet.privacy.calibrate import gaussian, on_grid
-from discreet.privacy.events import DiscreteGaussianRelease, Entry
+from discreet.privacy.events import DiscreteGaussianRelease, DiscreteLaplaceRelease, Entry
 from discreet.privacy.guarantee import Relation, Unit
 from discreet.privacy.ledger import Budget
 from discreet.training.private_fit import PrivateFit
@@ -48,14 +53,21 @@ SMALLEST = 2.0**-53
 
 PUBLIC = "the number of documents is public"
 
+Noise: TypeAlias = DiscreteGaussianRelease | DiscreteLaplaceRelease
+
 
 @dataclass(frozen=True)
 class ReplacePlan:
     """Two releases, decided before the documents are read."""
 
-    second: DiscreteGaussianRelease
-    third: DiscreteGaussianRelease
+    second: Noise
+    third: Noise
     epsilon: float
+
+    @property
+    def pure(self) -> bool:
+        """Laplace noise, δ = 0."""
+        return isinstance(self.second, DiscreteLaplaceRelease)
 
     @classmethod
     def make(cls, model: SpectralLDA, n_words: int) -> ReplacePlan:
@@ -69,6 +81,8 @@ class ReplacePlan:
         budget = Budget(float(model.epsilon), float(model.delta))
         share = float(given[1] / given.sum())
         cells = n_words * (n_words + 1) // 2
+        if budget.delta == 0:
+            return cls.make_pure(budget.epsilon, share, cells, n_triples(int(model.n_topics)))
         values = cells + n_triples(int(model.n_topics))
         whole = gaussian(budget, cells=values, scale=FINE).noise  # the multiplier if all were spent on one release
         second = on_grid(whole / math.sqrt(share), cells, scale=FINE)
@@ -79,24 +93,34 @@ class ReplacePlan:
         assert isinstance(entry.event, DiscreteGaussianRelease)
         return cls(second, entry.event, rest.epsilon)
 
+    @classmethod
+    def make_pure(cls, epsilon: float, share: float, *cells: int) -> ReplacePlan:
+        """``share`` of ε for the first release; sums."""
+        each = (share * epsilon, (1 - share) * epsilon)
+        second, third = (
+            DiscreteLaplaceRelease(scale=FINE, sensitivity=FINE * part * (1 - 1e-9), cells=n)
+            for part, n in zip(each, cells, strict=True)
+        )
+        return cls(second, third, accounting.epsilon((Entry(second), Entry(third)), 0.0))
+
     @property
     def entries(self) -> tuple[Entry, ...]:
         """In the order of their release."""
         return Entry(self.second, 1, "second moment (e4, e8)"), Entry(self.third, 1, "third moment (e3)")
 
 
-def steps_of(event: DiscreteGaussianRelease, sensitivity: float, error: float) -> float:
+def steps_of(event: Noise, sensitivity: float, error: float) -> float:
     """Grid steps in 1 such that whole numbers, of values computed within ``error``, move by at most what was charged.
 
     Rounding adds at most 1 per cell to a difference, and computing adds 2·error: ‖·‖ ≤ steps·(sensitivity +
-    2·error·√cells) + √cells.
+    2·error·√cells) + √cells in ℓ₂, and with cells in place of √cells in ℓ₁.
     """
-    slack = math.sqrt(event.cells)
+    slack = event.cells if isinstance(event, DiscreteLaplaceRelease) else math.sqrt(event.cells)
     steps = (event.sensitivity - slack) / (sensitivity + 2 * error * slack)  # [steps]
     if not event.sensitivity > 2 * slack:
         raise InputError(
             f"with {event.cells:,} cells and this epsilon, rounding would cost more than half of the noise. Use fewer "
-            "words or a smaller epsilon."
+            "words or a larger epsilon."
         )
     return steps * (1 - 1e-9)
 
@@ -109,6 +133,9 @@ class ReplacedMoments:
         self.moments, self.plan = moments, plan
         n = moments.n
         two, three = sensitivities(moments.alpha0)
+        if plan.pure:
+            two, _ = sensitivities_in_cells(moments.alpha0)
+            three *= math.sqrt(plan.third.cells)  # [one-by-two]
         self.steps_two = steps_of(plan.second, two / n, 12 * (n + 16) * SMALLEST)  # [computed]
         self.steps_three = steps_of(plan.third, three / n, 500 * (n + moments.n_words + 16) * SMALLEST)
         reservation = fit.reserve(plan.entries)  # [reserve-replaced] before any noise is drawn
@@ -118,12 +145,13 @@ class ReplacedMoments:
         """M̂₂ with noise, and the deviation of the noise beside its diagonal."""
         d = self.moments.n_words
         high, low = np.tril_indices(d)
-        times = np.where(high == low, 1.0, math.sqrt(2)) * self.steps_two
+        beside = 1.0 if self.plan.pure else math.sqrt(2)
+        times = np.where(high == low, 1.0, beside) * self.steps_two
         cells = np.rint(self.moments.second()[high, low] * times).astype(np.int64)  # [whole]
         noisy = self.releases.release(cells, self.plan.second)
-        found = symmetric(noisy, d) / (math.sqrt(2) * self.steps_two)
-        found[np.diag_indices(d)] *= math.sqrt(2)
-        return found, self.plan.second.scale / (math.sqrt(2) * self.steps_two)
+        found = symmetric(noisy, d) / (beside * self.steps_two)
+        found[np.diag_indices(d)] *= beside
+        return found, self._deviation(self.plan.second) / (beside * self.steps_two)
 
     def third(self, basis: FloatArray, n_topics: int) -> tuple[FloatArray, float]:
         """M̂₃(Q, Q, Q) with noise for an orthonormal ``basis``; the deviation of the noise in a direction v⊗v⊗v."""
@@ -133,7 +161,10 @@ class ReplacedMoments:
         cells = np.zeros(n_triples(n_topics), np.int64)
         cells[: len(i)] = np.rint(self.moments.third(basis)[i, j, h] * times).astype(np.int64)
         noisy = self.releases.release(cells, self.plan.third)
-        return from_unique(noisy[: len(i)] / times, k), self.plan.third.scale / self.steps_three
+        return from_unique(noisy[: len(i)] / times, k), self._deviation(self.plan.third) / self.steps_three
+
+    def _deviation(self, event: Noise) -> float:
+        return event.scale * (math.sqrt(2) if self.plan.pure else 1.0)
 
 
 def fit_replaced(model: SpectralLDA, corpus: Corpus, smoothing: float) -> None:
