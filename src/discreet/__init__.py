@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.models.cross.laplace import LaplaceCrossLBLA as LaplaceCrossLBLA
     from discreet.models.cross.lbla import CrossLBLA as CrossLBLA
     from discreet.models.cross.model import CrossLDA as CrossLDA
+    from discreet.models.cross.private import PrivateCrossLDA as PrivateCrossLDA
     from discreet.models.fit_text import fit_text as fit_text
     from discreet.models.hybrid.model import HybridLDA as HybridLDA
     from discreet.models.laplace import LaplaceLDA as LaplaceLDA
