@@ -34,6 +34,7 @@ def test_each_document_keeps_its_tokens():
 def test_compiled_equals_python_body():
     lengths = [3, 0, 1, 150, 12]
     compiled, _ = shuffled(lengths, Key.from_seed(2))
+
     def by_place(words, offsets, *stream):
         shuffle_numbered.py_func(words, offsets, np.arange(len(offsets) - 1), *stream)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import AnyArray, FloatArray
+from discreet.corpus.builder import CorpusBuilder
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.tokenizer import Tokenizer
@@ -122,6 +123,8 @@ class SparkEngine:
             words = words or self._numbered(table, str(counts))
         elif words is None:
             words = self._all_words(chosen, how)
+        else:
+            CorpusBuilder(vocabulary=words, tokenizer=how)  # refuses a list that no text could match
         bits = 53 if groups is None else _FLOAT_BITS.get(dict(table.dtypes)[groups], 53)
         tokenise = Tokenise(Documents(words, how, bits), groups is not None, self._before)
         shards = Shards.write(packed_rows(chosen, tokenise, self._n_partitions), self.shards, self.partitions)
@@ -168,31 +171,28 @@ class SparkEngine:
         words = sorted(row[0] for row in rows) or [""]
         return Vocabulary(words, "text", complete=True)
 
-    def _stored(self, corpus: Corpus | StoredCorpus, groups: AnyArray | None) -> tuple[Shards, bool]:
-        """The shards of documents, and whether they are deleted at the end of a run."""
+    def _given(self, corpus: Corpus | StoredCorpus, groups: AnyArray | None) -> tuple[StoredCorpus, bool]:
+        """Documents in shards, and whether these are deleted at the end of a run."""
         if isinstance(corpus, StoredCorpus):
-            return corpus.shards, False
+            return corpus, False
         units = grouped(corpus, groups)
         rows = pa.Table.from_batches(of_units(units, self._n_partitions), schema=ROWS)
         with job(self.spark, "send the documents"):
             table = self.spark.createDataFrame(rows, COLUMNS).repartition(self._n_partitions, "place")
-        return Shards.write(table, self.shards, self.partitions), True
+        shards = Shards.write(table, self.shards, self.partitions)
+        return StoredCorpus(corpus.vocabulary, shards, groups is not None, shards.digest, "", None, shards.remove), True
 
     # --- the open_... functions of `discreet.engines` -----------------------------------------------------------------
 
     def open_units(self, corpus: Any, groups: AnyArray | None, n_topics: int, key: Key, **options: Any) -> UnitEngine:
         """Rounds of local sweeps, as :func:`discreet.engines.open_units`."""
-        return self._open(SparkUnits, corpus, groups, n_topics, key, options)
+        return SparkUnits(*self._given(corpus, groups), n_topics, key, **options, before=self._before)
 
     def open_variational_units(
         self, corpus: Any, groups: AnyArray | None, n_topics: int, key: Key, **options: Any
     ) -> VariationalUnitEngine:
         """Rounds of local variational steps."""
-        return self._open(SparkVariationalUnits, corpus, groups, n_topics, key, options)
-
-    def _open(self, kind: Any, corpus: Any, groups: AnyArray | None, n_topics: int, key: Key, options: Any) -> Any:
-        shards, owned = self._stored(corpus, groups)
-        return kind(shards, corpus.n_words, n_topics, key, **options, before=self._before, owned=owned)
+        return SparkVariationalUnits(*self._given(corpus, groups), n_topics, key, **options, before=self._before)
 
     # --- using a model ------------------------------------------------------------------------------------------------
 

@@ -34,8 +34,10 @@ def job(spark: SparkSession, doing: str) -> Iterator[None]:
     spark.addTag(tag)
     try:
         yield
+    except InputError:
+        raise
     except Exception as error:
-        raise _told(error, doing) from error
+        raise _told(str(error), doing) from None
     except BaseException:
         with suppress(Exception):
             spark.interruptTag(tag)
@@ -45,11 +47,8 @@ def job(spark: SparkSession, doing: str) -> Iterator[None]:
             spark.removeTag(tag)
 
 
-def _told(error: Exception, doing: str) -> Exception:
-    """The error in one line; unchanged if it is one of ours."""
-    if isinstance(error, InputError):
-        return error
-    text = str(error)
+def _told(text: str, doing: str) -> InputError:
+    """What Spark says, in one line."""
     if ours := _OURS.search(text):
         return InputError(ours[1])
     if missing := _MISSING.search(text):

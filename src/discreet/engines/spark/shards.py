@@ -62,7 +62,7 @@ def _digest(words: Int32Array, lengths: Int32Array, ends: AnyArray) -> bytes:
         unit = blake2b(lengths[first:last].tobytes(), digest_size=BITS // 8)
         unit.update(words[a:b].tobytes())
         total += int.from_bytes(unit.digest(), "little")
-    return (total % 2**BITS).to_bytes(BITS // 8, "little")
+    return int(total % 2**BITS).to_bytes(BITS // 8, "little")
 
 
 class First(NamedTuple):

@@ -1,7 +1,7 @@
 """Rounds of local sweeps on the executors: each is one job over the shards, and one sum of whole numbers.
 
-The contract is ``UnitEngine`` in ``engines/interface.py``. A task opens the thread engine on the units of its shards that
-take part; documents and units keep their numbers among all, so it draws what the thread engine draws. Tasks keep
+The contract is ``UnitEngine`` in ``engines/interface.py``. A task opens the thread engine on those units of its shards
+that take part; documents and units keep their numbers among all, so it draws what the thread engine draws. Tasks keep
 nothing.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet._random import Key, Purpose
 from discreet._types import BoolArray, FloatArray, IntArray
+from discreet.corpus.stored import StoredCorpus
 from discreet.engines.interface import Round, Table, Threshold
 from discreet.engines.spark.jobs import Batches, Everywhere, summed
 from discreet.engines.spark.shards import First, Shards, joined, unpacked
@@ -55,7 +56,7 @@ class Task:
 
     def __call__(self, batches: Batches) -> IntArray:
         self.before()
-        return sum(map(self._sum, self._pieces(batches)), np.int64(0))  # type: ignore[return-value]
+        return np.asarray(sum(map(self._sum, self._pieces(batches))))
 
     def _sum(self, part: Grouped) -> IntArray:
         engine = self.units(part, None, self.n_topics, self.key, max_tokens=self.max_tokens, n_threads=1)
@@ -79,34 +80,35 @@ class Task:
 
 
 class SparkUnits:
-    """The tokens of all units, in shards. ``owned`` shards are deleted with this engine."""
+    """The tokens of all units, in shards. Those that it ``owns`` are deleted with it."""
 
     kind: type[ThreadUnits] = ThreadUnits
 
     def __init__(
         self,
-        shards: Shards,
-        n_words: int,
+        corpus: StoredCorpus,
+        owns: bool,
         n_topics: int,
         key: Key,
         *,
         max_tokens: int,
         n_threads: int | None = None,
         before: Everywhere,
-        owned: bool = False,
     ) -> None:
-        self.n_words, self.n_topics, self.n_units, self.key = n_words, n_topics, shards.n_units, key
+        self._shards: Shards = corpus.shards
+        self.n_words, self.n_topics, self.n_units, self.key = corpus.n_words, n_topics, self._shards.n_units, key
         self.n_threads = count_threads(n_threads)
-        self.kind(joined([], n_words), None, n_topics, key, max_tokens=max_tokens, n_threads=1).close()  # its checks
+        nobody = joined([], self.n_words)
+        self.kind(nobody, None, n_topics, key, max_tokens=max_tokens, n_threads=1).close()  # it checks the sizes
         # [other-key] the key of the noise stays here; that of a seed is no secret
         self._key = key if key.seeded else Key.fresh()
-        self._max_tokens, self._before, self._shards, self._owned = max_tokens, before, shards, owned
-        self._table = shards.table().persist()
+        self._max_tokens, self._before, self._corpus, self._owns = max_tokens, before, corpus, owns
+        self._table = self._shards.table().persist()
 
     def close(self) -> None:
         self._table.unpersist()
-        if self._owned:
-            self._shards.remove()
+        if self._owns:
+            self._corpus.remove()
 
     def coins(self, number: int, threshold: Threshold) -> BoolArray:
         return coins(self._key, number, threshold, self.n_units)

@@ -43,7 +43,16 @@ def shuffle_numbered(
     for d in range(offsets.shape[0] - 1):
         start, length = offsets[d], offsets[d + 1] - offsets[d]
         fill_document(
-            key, purpose, sweep, np.uint32(numbers[d]), 0, places, 0, draws, 0, (2 * length + GROUP - 1) // GROUP * GROUP
+            key,
+            purpose,
+            sweep,
+            np.uint32(numbers[d]),
+            0,
+            places,
+            0,
+            draws,
+            0,
+            (2 * length + GROUP - 1) // GROUP * GROUP,
         )
         for i in range(length - 1, 0, -1):
             bound = np.uint64(i + 1)
