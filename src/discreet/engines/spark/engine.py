@@ -58,6 +58,12 @@ class SparkEngine:
     check: Callable[[], object] | None = None
     """Called in each task before it reads a document."""
 
+    condition = (
+        "nobody sees the Spark cluster (executors, shards, shuffle and spill files, logs, its pages) who may not read "
+        "the documents"
+    )
+    """Of a guarantee."""
+
     # --- what scikit-learn and pickle ask -----------------------------------------------------------------------------
 
     def __sklearn_clone__(self) -> Self:

@@ -28,7 +28,7 @@ _ANY = re.compile(r"(?:^|\n)(?:Caused by: )?[\w.$]*(?:Exception|Error): ([^\n]+)
 
 
 @contextmanager
-def job(spark: SparkSession, doing: str) -> Iterator[None]:
+def job(spark: SparkSession, doing: str, advice: str = "") -> Iterator[None]:
     """Run actions inside the block. Whatever interrupts it, Ctrl-C for one, cancels its jobs, and no others."""
     tag = f"discreet-{uuid.uuid4().hex}"
     spark.addTag(tag)
@@ -37,7 +37,7 @@ def job(spark: SparkSession, doing: str) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        raise _told(str(error), doing) from None
+        raise _told(str(error), doing, advice) from None
     except BaseException:
         with suppress(Exception):
             spark.interruptTag(tag)
@@ -47,7 +47,7 @@ def job(spark: SparkSession, doing: str) -> Iterator[None]:
             spark.removeTag(tag)
 
 
-def _told(text: str, doing: str) -> InputError:
+def _told(text: str, doing: str, advice: str) -> InputError:
     """What Spark says, in one line."""
     if ours := _OURS.search(text):
         return InputError(ours[1])
@@ -57,7 +57,7 @@ def _told(text: str, doing: str) -> InputError:
             "packed environment with spark.archives; PYSPARK_PYTHON names the Python that workers start."
         )
     causes = _ANY.findall(text) or [text.strip().partition("\n")[0]]
-    return InputError(f"Spark could not {doing}: {causes[-1].strip()[:300]}")
+    return InputError(" ".join([f"Spark could not {doing}: {causes[-1].strip()[:300]}.", advice]).strip())
 
 
 class Everywhere(NamedTuple):

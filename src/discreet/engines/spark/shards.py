@@ -124,7 +124,7 @@ class Shards:
     def write(cls, rows: DataFrame, folder: str, partitions: int | None) -> Shards:
         """Write ``rows`` into a new folder of ``folder``, and number the units in the order of the shards."""
         spark, path = rows.sparkSession, f"{folder.rstrip('/')}/discreet-{uuid.uuid4().hex}"
-        with job(spark, f"write shards to {path}"):
+        with job(spark, f"write shards to {path}", "Name a folder that every executor can write to."):
             rows.write.parquet(path, compression="none")  # [durable] from here on nothing is computed from the text
         found = cls(spark, path, partitions)
         with job(spark, f"read shards from {path}"):

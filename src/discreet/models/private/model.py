@@ -193,6 +193,8 @@ class PrivateLDA(SampledUnits, Placed):
         given = [f"{name} is public" for name in ("n_units", "word_prior") if getattr(self, name) is not None]
         if public.condition:
             given.append(public.condition)
+        if self.engine is not None:
+            given.append(self.engine.condition)
         fit.end(plan.entries, plan.epsilon, *assumed, *given, *conditions)
         return self
 
