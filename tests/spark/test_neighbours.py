@@ -15,7 +15,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
 from discreet.engines.spark import SparkEngine
 from discreet.engines.spark import units as spark_units
@@ -28,6 +27,12 @@ from tests.support.spark import Accumulates, CoinsByAttempt, FailsFirst
 
 BEFORE, N_ROUNDS = 2, 3
 REAL_SUM = spark_units.summed
+
+
+@pytest.fixture
+def engine(spark, tmp_path):
+    """One partition: a lost worker takes seconds to start anew."""
+    return SparkEngine(spark, str(tmp_path / "shards"), partitions=1)
 
 
 @contextmanager
@@ -79,11 +84,6 @@ def test_neighbours_differ_by_one_clipped_contribution(engine, level):
     assert [length > 0 for length in lengths] == [True, True, *included]  # the comparison did see the unit
     assert any(included)
     assert max(lengths[1:]) > 0.9  # and it was clipped: the bound is reached
-
-
-def test_a_lost_task_changes_nothing(engine):
-    corpus = people("user")[0]
-    assert_array_equal(fit(engine, corpus, summed=fails_first).model.components_, fit(engine, corpus).model.components_)
 
 
 def test_coins_by_attempt_are_caught(engine):

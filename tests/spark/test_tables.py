@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from sklearn.base import clone
 
 from discreet import LDA, Corpus, InputError, Ledger, PrivateLDA, Vocabulary
 from discreet.engines.spark import SparkEngine
-from discreet.engines.spark.shards import joined, unpacked
 from discreet.engines.spark.session import check_java, open_session
+from discreet.engines.spark.shards import joined, unpacked
 
 WORDS = ["apple", "pear", "plum", "fig", "lemon"]
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -42,15 +43,15 @@ def contents(stored: Any) -> Any:
 
 def units(documents: Any) -> list[list[list[int]]]:
     ends, first = documents.offsets, documents.first_document
-    words = [documents.words[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
-    return [words[a:b] for a, b in zip(first[:-1], first[1:], strict=True)]
+    words = [documents.words[a:b].tolist() for a, b in pairwise(ends)]
+    return [words[a:b] for a, b in pairwise(first)]
 
 
 @pytest.mark.parametrize("groups", [None, "user"])
 def test_documents_arrive_whole_and_once(spark, table, tmp_path, groups, monkeypatch):
     """However the table is divided, and into however many shards: the same units, with the same numbers."""
     corpus = Corpus.from_texts([text for _, text in rows()], vocabulary=WORDS)
-    texts = [corpus.words[a:b].tolist() for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True)]
+    texts = [corpus.words[a:b].tolist() for a, b in pairwise(corpus.offsets)]
     wanted = [[text] for text in texts] if groups is None else [texts[i : i + 3] for i in range(0, 90, 3)]
     found = []
     for partitions, given in ((1, table), (5, table.repartition(4))):
@@ -79,7 +80,9 @@ def test_a_fit_of_a_table_is_that_of_its_documents(engine, table):
     there = PrivateLDA(2, **options, engine=engine).fit(stored)
     assert_array_equal(there.components_, here.components_)
     stored.remove()
-    model = PrivateLDA(2, epsilon=8.0, n_rounds=2, engine=engine).fit(table, text="body", groups="user", vocabulary=WORDS)
+    model = PrivateLDA(2, epsilon=8.0, n_rounds=2, engine=engine).fit(
+        table, text="body", groups="user", vocabulary=WORDS
+    )
     assert (model.guarantee_.basis, model.guarantee_.unit) == ("proven", "user")
     assert engine.condition in model.guarantee_.reasons
     assert os.listdir(engine.shards) == []
@@ -130,8 +133,8 @@ def test_mistakes_are_one_line_and_charge_nothing(engine, table, spark, tmp_path
     refused("could not write shards to .*every executor", model=nowhere, text="body", vocabulary=WORDS)
     with pytest.raises(InputError, match="for a table of engine="):
         PrivateLDA(2).fit(np.ones((3, 3)), text="body")
+    stored = engine.read(table, text="body", vocabulary=WORDS)
     with pytest.raises(InputError, match="same engine"):
-        stored = engine.read(table, text="body", vocabulary=WORDS)
         PrivateLDA(2).fit(stored)
     with pytest.raises(InputError, match="LDA cannot read documents that an engine keeps"):
         LDA(2).fit(stored)
@@ -145,7 +148,7 @@ def test_an_executor_without_the_package_is_named(engine, table, tmp_path, monke
     monkeypatch.syspath_prepend(tmp_path)
     import only_here
 
-    with pytest.raises(InputError, match="the executors cannot import only_here. Install the same discreet"):
+    with pytest.raises(InputError, match=r"the executors cannot import only_here\. Install the same discreet"):
         engine.checking(only_here.check).read(table, text="body", vocabulary=WORDS)
     monkeypatch.delitem(sys.modules, "only_here")
 

@@ -23,7 +23,9 @@ def missing() -> str | None:
         import pyspark  # noqa: F401
     except ImportError as error:
         return f"{error.name} is not installed (discreet[spark])"
-    return None if shutil.which("java") or os.environ.get("JAVA_HOME") else "Java is not installed (Debian: a JRE of 17)"
+    return (
+        None if shutil.which("java") or os.environ.get("JAVA_HOME") else "Java is not installed (Debian: a JRE of 17)"
+    )
 
 
 def session(master: str = "local[2,4]", **settings: str) -> Any:

@@ -103,7 +103,7 @@ def summed(spark: SparkSession, table: DataFrame, task: Callable[[Batches], IntA
 
 
 class _OneRow(NamedTuple):
-    """[one-row] A partition gives one row of a fixed size, so that no count of rows depends on who takes part."""
+    """A partition gives one row of a fixed size."""
 
     task: Callable[[Batches], IntArray]
 
@@ -111,4 +111,4 @@ class _OneRow(NamedTuple):
         cells = self.task(batches)
         row: dict[str, Any] = {"shape": [list(cells.shape)], "cells": [cells.astype("<i8").tobytes()]}
         types = pa.schema([("shape", pa.list_(pa.int64())), ("cells", pa.binary())])
-        yield pa.RecordBatch.from_pydict(row, schema=types)
+        yield pa.RecordBatch.from_pydict(row, schema=types)  # [one-row] no count of rows depends on who takes part

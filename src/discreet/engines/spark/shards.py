@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
@@ -124,12 +125,16 @@ class Shards:
     def write(cls, rows: DataFrame, folder: str, partitions: int | None) -> Shards:
         """Write ``rows`` into a new folder of ``folder``, and number the units in the order of the shards."""
         spark, path = rows.sparkSession, f"{folder.rstrip('/')}/discreet-{uuid.uuid4().hex}"
-        with job(spark, f"write shards to {path}", "Name a folder that every executor can write to."):
-            rows.write.parquet(path, compression="none")  # [durable] from here on nothing is computed from the text
-        found = cls(spark, path, partitions)
-        with job(spark, f"read shards from {path}"):
-            small = spark.read.schema(COLUMNS).parquet(path).select("place", "part", "n_units", "n_documents", "digest")
-            listed = sorted(tuple(row) for row in small.collect())
+        found, fixed = cls(spark, path, partitions), ("place", "part", "n_units", "n_documents", "digest")
+        try:
+            with job(spark, f"write shards to {path}", "Name a folder that every executor can write to."):
+                rows.write.parquet(path, compression="none")  # [durable] from here on nothing is computed from the text
+            with job(spark, f"read shards from {path}"):
+                listed = sorted(tuple(row) for row in spark.read.schema(COLUMNS).parquet(path).select(*fixed).collect())
+        except BaseException:
+            with suppress(Exception):
+                found.remove()
+            raise
         n_documents = total = 0
         for place, part, units, documents, digest in listed:  # [number] 0, 1, 2, …: no two units have one number
             found.firsts[place, part] = First(found.n_units, n_documents)
