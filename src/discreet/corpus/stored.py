@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from discreet._types import IntArray
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary
 
@@ -16,7 +20,7 @@ class StoredCorpus:
 
     vocabulary: Vocabulary
     shards: Any = field(repr=False)
-    """Where the documents are; only their engine reads it."""
+    """Where the documents are: an engine's own."""
     by_user: bool
     """Whether documents are grouped by user."""
     digest: str = field(repr=False)
@@ -25,8 +29,28 @@ class StoredCorpus:
     """The same for corpora of the same units, such as this one restricted to some words."""
     tokenizer: Tokenizer | None = None
 
-    remove: Callable[[], None] = field(default=lambda: None, repr=False)
-    """Delete the shards."""
+    @property
+    def groups(self) -> None:
+        """The ids of users stay with the engine."""
+
+    users = groups
+
+    def remove(self) -> None:
+        """Delete the shards."""
+        self.shards.remove()
+
+    def restrict(self, vocabulary: Vocabulary | Iterable[str]) -> StoredCorpus:
+        """New shards that have only the words of ``vocabulary``, as `Corpus.restrict`."""
+        chosen = Vocabulary.of(vocabulary)
+        columns = np.array([chosen.columns.get(word, -1) for word in self.vocabulary], dtype=np.int32)
+        shards = self.shards.renumbered(columns)
+        known = self.vocabulary.restricted_to(chosen)
+        return replace(self, vocabulary=known, shards=shards, digest=shards.digest)
+
+    def summed(self, function: Callable[[Any, int], IntArray]) -> IntArray:
+        """The sum of ``function(documents, first)`` over shards; ``first`` is the number of the first unit in each."""
+        found: IntArray = self.shards.summed(function, self.n_words)
+        return found
 
     @property
     def n_words(self) -> int:
@@ -35,3 +59,13 @@ class StoredCorpus:
 
     def __repr__(self) -> str:
         return f"<StoredCorpus: {self.n_words:,} words, by {'user' if self.by_user else 'document'}>"
+
+
+@contextmanager
+def removed_after(documents: Any) -> Iterator[Any]:
+    """Documents that an engine keeps for the time of this block; others are not touched."""
+    try:
+        yield documents
+    finally:
+        if isinstance(documents, StoredCorpus):
+            documents.remove()

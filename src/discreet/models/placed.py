@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet._errors import InputError
-from discreet.corpus.corpus import Corpus
-from discreet.corpus.stored import StoredCorpus
+from discreet.corpus.stored import StoredCorpus, removed_after
 from discreet.models.base import TopicModel
 from discreet.models.estimator import estimator
 from discreet.training import self_test
@@ -41,27 +40,24 @@ class Placed(TopicModel):
     ) -> Iterator[tuple[Any, Any]]:
         """The documents that a fit reads and their users: those of ``X``, or of a table of the engine. Of a table, the
         engine keeps them until the end of the fit."""
-        stored = None
+        read = None
         if self.engine is not None and self.engine.holds(X):
             if columns.get("text") is not None and columns.get("vocabulary") is None:
                 raise InputError(
                     f"{type(self).__name__} takes words that are public, or that were selected privately. Give "
                     "vocabulary=, or read the table with a PrivateVectorizer on the same engine."
                 )
-            X = stored = self._backend.read(X, groups=groups, **columns)
+            X = read = self._backend.read(X, groups=groups, **columns)
             groups = None
         elif columns:
             raise InputError(
                 f"{', '.join(f'{name}=' for name in columns)}: these are for a table of engine=. Leave them out."
             )
-        try:
-            yield self._read_stored(X, columns) if isinstance(X, StoredCorpus) else self._whole(X, max_tokens), groups
-        finally:
-            if stored is not None:
-                stored.remove()
-
-    def _whole(self, X: Any, max_tokens: int | None) -> Corpus:
-        return self._read(X, reset=True, max_tokens=max_tokens)
+        with removed_after(read):
+            if isinstance(X, StoredCorpus):
+                yield self._read_stored(X, columns), groups
+            else:
+                yield self._read(X, reset=True, max_tokens=max_tokens), groups
 
     def _read_stored(self, stored: StoredCorpus, columns: Mapping[str, Any]) -> StoredCorpus:
         if self.engine is None:

@@ -57,6 +57,11 @@ def digest_of_units(n_documents: int, groups: IntArray | None) -> str:
     return hashlib.blake2b(f"{n_documents} {groups is None} ".encode() + users, key=_SECRET).hexdigest()
 
 
+def units_of(corpus: Corpus | StoredCorpus, groups: IntArray | None) -> str:
+    """`digest_of_units`, also for documents that an engine keeps."""
+    return corpus.source if isinstance(corpus, StoredCorpus) else digest_of_units(corpus.n_documents, groups)
+
+
 def check_vocabulary(corpus: Corpus | StoredCorpus, groups: Any = None) -> tuple[str, ...]:
     """Refuse words that were read from the private text. Returns what must be assumed about the others.
 
@@ -98,8 +103,7 @@ def _other_units(corpus: Corpus | StoredCorpus, given: Any) -> tuple[str, ...]:
     if cost is None:
         return ()
     groups = check_groups(given, corpus)
-    here = corpus.source if isinstance(corpus, StoredCorpus) else digest_of_units(corpus.n_documents, groups)
-    if cost.units == here:
+    if cost.units == units_of(corpus, groups):
         return ()
     return (SAME_UNITS.format(unit=Unit.USER if is_by_user(corpus, groups) else Unit.DOCUMENT),)
 

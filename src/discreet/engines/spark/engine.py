@@ -133,8 +133,11 @@ class SparkEngine:
             CorpusBuilder(vocabulary=words, tokenizer=how)  # refuses a list that no text could match
         bits = 53 if groups is None else _FLOAT_BITS.get(dict(table.dtypes)[groups], 53)
         tokenise = Tokenise(Documents(words, how, bits), groups is not None, self._before)
-        shards = Shards.write(packed_rows(chosen, tokenise, self._n_partitions), self.shards, self.partitions)
-        return StoredCorpus(words, shards, groups is not None, shards.digest, uuid.uuid4().hex, how, shards.remove)
+        shards = self._write(packed_rows(chosen, tokenise, self._n_partitions))
+        return StoredCorpus(words, shards, groups is not None, shards.digest, uuid.uuid4().hex, how)
+
+    def _write(self, rows: DataFrame) -> Shards:
+        return Shards.write(rows, self.shards, self.partitions, self._before)
 
     def _columns(self, table: DataFrame, text: str | None, counts: str | None, groups: str | None) -> DataFrame:
         """The document and the user of each row, after a look at the table's columns."""
@@ -185,8 +188,8 @@ class SparkEngine:
         rows = pa.Table.from_batches(of_units(units, self._n_partitions), schema=ROWS)
         with job(self.spark, "send the documents"):
             table = self.spark.createDataFrame(rows, COLUMNS).repartition(self._n_partitions, "place")
-        shards = Shards.write(table, self.shards, self.partitions)
-        return StoredCorpus(corpus.vocabulary, shards, groups is not None, shards.digest, "", None, shards.remove), True
+        shards = self._write(table)
+        return StoredCorpus(corpus.vocabulary, shards, groups is not None, shards.digest, ""), True
 
     # --- the open_... functions of `discreet.engines` -----------------------------------------------------------------
 

@@ -8,7 +8,7 @@ coin is tossed: what is computed again reads the same bytes.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyarrow as pa
 
-from discreet._types import AnyArray, Int32Array
-from discreet.engines.spark.jobs import Batches, job
+from discreet._types import AnyArray, Int32Array, IntArray
+from discreet.engines.spark.jobs import Batches, Everywhere, job, summed
 from discreet.engines.threads.units import Grouped
 
 if TYPE_CHECKING:
@@ -116,16 +116,17 @@ class Shards:
     spark: SparkSession
     path: str
     partitions: int | None
+    before: Everywhere
     firsts: dict[tuple[int, int], First] = field(default_factory=dict, repr=False)
     n_units: int = field(default=0, repr=False)
     """Private."""
     digest: str = field(default="", repr=False)
 
     @classmethod
-    def write(cls, rows: DataFrame, folder: str, partitions: int | None) -> Shards:
+    def write(cls, rows: DataFrame, folder: str, partitions: int | None, before: Everywhere) -> Shards:
         """Write ``rows`` into a new folder of ``folder``, and number the units in the order of the shards."""
         spark, path = rows.sparkSession, f"{folder.rstrip('/')}/discreet-{uuid.uuid4().hex}"
-        found, fixed = cls(spark, path, partitions), ("place", "part", "n_units", "n_documents", "digest")
+        found, fixed = cls(spark, path, partitions, before), ("place", "part", "n_units", "n_documents", "digest")
         try:
             with job(spark, f"write shards to {path}", "Name a folder that every executor can write to."):
                 rows.write.parquet(path, compression="none")  # [durable] from here on nothing is computed from the text
@@ -148,6 +149,15 @@ class Shards:
         rows = self.spark.read.schema(COLUMNS).parquet(self.path)
         return rows if self.partitions is None else rows.repartition(self.partitions, "place", "part")
 
+    def renumbered(self, columns: Int32Array) -> Shards:
+        """New shards beside these, with the word ``columns[w]`` for w; below 0: none."""
+        rows = self.table().mapInArrow(_Renumber(columns, self.before), COLUMNS)
+        return Shards.write(rows, self.path.rpartition("/")[0], self.partitions, self.before)
+
+    def summed(self, function: Callable[[Grouped, int], IntArray], n_words: int) -> IntArray:
+        task = _Sum(function, n_words, self.firsts, self.before)
+        return summed(self.spark, self.table(), task, "add up the shards")
+
     def remove(self) -> None:
         """Delete the files. An empty table takes their place where only Spark can delete: DataFrames cannot do more."""
         where = urlsplit(self.path)
@@ -156,6 +166,37 @@ class Shards:
             return
         with job(self.spark, f"remove the shards in {self.path}"):
             self.spark.createDataFrame([], COLUMNS).write.mode("overwrite").parquet(self.path)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    function: Callable[[Grouped, int], IntArray]
+    n_words: int
+    firsts: dict[tuple[int, int], First]
+    before: Everywhere
+
+    def __call__(self, batches: Batches) -> IntArray:
+        self.before()
+        total = self.function(joined([], self.n_words), 0)
+        for first, units in unpacked(batches, self.firsts, self.n_words):
+            total += self.function(units, first.unit)
+        return total
+
+
+@dataclass(frozen=True)
+class _Renumber:
+    columns: Int32Array
+    before: Everywhere
+
+    def __call__(self, batches: Batches) -> Batches:
+        self.before()
+        for batch in batches:
+            for row in batch.to_pylist():
+                words, lengths, documents = (np.frombuffer(row[name], "<i4") for name in ROWS.names[-3:])
+                found = self.columns[words]
+                before = np.concatenate([[0], np.cumsum(found >= 0)])
+                ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+                yield packed(row["place"], row["part"], found[found >= 0], np.diff(before[ends]), documents)
 
 
 def of_units(units: Grouped, n_rows: int = 1) -> Iterator[pa.RecordBatch]:
