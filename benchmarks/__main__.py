@@ -32,8 +32,9 @@ NAMES = (
     "usefulness",
     "collector",
     "collector_day",
+    "spark",
 )
-SLOW = ("collector", "collector_day", "time_to_perplexity", "usefulness")
+SLOW = ("collector", "collector_day", "spark", "time_to_perplexity", "usefulness")
 """Left out by ``--quick`` unless named."""
 PACKAGES = "discreet", "numpy", "numba", "tomotopy", "gensim", "scikit-learn"
 

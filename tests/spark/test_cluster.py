@@ -32,6 +32,7 @@ def test_workers_may_be_killed(tmp_path):
     process = python("-m", "tests.support.spark_cluster", str(tmp_path))
     said, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors[-3000:]
+    assert said.count("killed a worker") == 2
     found = np.frombuffer(bytes.fromhex(said.split()[-1])).reshape(3, 20)
     assert_array_equal(found, short(n_rounds=6).fit(corpus()).components_)
 
@@ -42,8 +43,8 @@ from pathlib import Path
 from tests.spark.test_contract import SparkEngine, corpus, short
 from tests.support.spark import session
 spark = session()
-def after(number, *_):
-    print("round", number, flush=True)
+def after(info):
+    print("round", info.sweep, flush=True)
 try:
     engine = SparkEngine(spark, sys.argv[1], partitions=2)
     short(n_rounds=1000, engine=engine, callbacks=[after]).fit(corpus())

@@ -92,9 +92,10 @@ def train(folder: Path, killed_after: tuple[int, ...]) -> Any:
         settings = {"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.cores.max": "2"}
         spark = session(cluster.address, **settings)
 
-        def after(number: int, *_: Any) -> None:
-            if number in killed_after:
+        def after(info: Any) -> None:
+            if info.sweep in killed_after:
                 cluster.kill_one()
+                print("killed a worker after round", info.sweep)
 
         engine = SparkEngine(spark, str(folder / "shards"), partitions=4)
         model = short(n_rounds=6, engine=engine, callbacks=[after]).fit(corpus())
