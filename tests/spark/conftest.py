@@ -9,12 +9,11 @@ import pytest
 
 from tests.support import spark as support
 
-if (reason := support.missing()) is not None:
-    pytest.skip(f"no Spark: {reason}", allow_module_level=True)
-
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
+    if (reason := support.missing()) is not None:
+        pytest.skip(f"no Spark: {reason}")
     found = support.session()
     yield found
     found.stop()

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
+
 from tests.spark.test_contract import corpus, short
 
 ROOT = Path(__file__).parents[2]

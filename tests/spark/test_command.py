@@ -10,6 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
+
 from discreet import Release
 from tests.support.spark import ROOT
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
+
 from discreet import PrivateLDA, Vocabulary, engines
 from discreet._random import Key
 from discreet.corpus import lda_corpus

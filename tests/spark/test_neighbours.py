@@ -16,6 +16,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
+
 from discreet.engines.spark import SparkEngine
 from discreet.engines.spark import units as spark_units
 from discreet.engines.spark.units import SparkUnits

@@ -13,6 +13,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
+
 from discreet import LDA, Corpus, InputError, Ledger, PrivateLDA, Vocabulary
 from discreet.engines.spark import SparkEngine
 from discreet.engines.spark.session import check_java, open_session

@@ -8,6 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
+
 from discreet import Corpus, InputError, PrivateLDA, PrivateVectorizer, Vocabulary, WouldLeak, fit_text
 from discreet.engines.spark import SparkEngine
 from tests.spark.test_tables import contents
