@@ -96,6 +96,7 @@ LEAST_ROOM = 2**17
 
 
 def fit(
+    context: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="The folder to make.")],
     file: FileArgument = None,
     dataset: DatasetOption = None,
@@ -258,9 +259,9 @@ def fit(
     check_share(words_share, selecting=selecting)
     chosen = vocabulary is not None or max_words is not None
     check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
-    elsewhere = open_engine(engine, master, shards, name)
+    elsewhere = open_engine(context, engine, master, shards, name)
     opened: Any = partial(open_compared, name) if row.model.collections else open_corpus
-    opened = opened if elsewhere is None else partial(open_stored, elsewhere)
+    opened = opened if elsewhere is None else partial(open_stored, context, elsewhere)
     reading: dict[str, Any] = {
         "stop_words": stop_words,
         "token_pattern": token_pattern,

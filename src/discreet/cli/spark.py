@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 
 from discreet._errors import InputError
@@ -28,8 +27,10 @@ ShardsOption = Annotated[
 METHODS = ("private", "variational")
 
 
-def open_engine(engine: str, master: str | None, shards: str | None, method: str) -> SparkEngine | None:
-    """The engine that was asked for; None for the threads of this machine."""
+def open_engine(
+    context: typer.Context, engine: str, master: str | None, shards: str | None, method: str
+) -> SparkEngine | None:
+    """The engine that was asked for; None for the threads of this machine. It stops when the command ends."""
     if engine == "threads":
         for option, value in (("master", master), ("shards", shards)):
             if value is not None:
@@ -44,13 +45,14 @@ def open_engine(engine: str, master: str | None, shards: str | None, method: str
     from discreet.engines.spark.session import open_session
 
     session = open_session(master)
-    click.get_current_context().call_on_close(session.stop)
+    context.call_on_close(session.stop)
     from discreet.engines.spark import SparkEngine
 
     return SparkEngine(session, shards)
 
 
 def open_stored(
+    context: typer.Context,
     engine: SparkEngine,
     file: str | None,
     dataset: str | None,
@@ -84,5 +86,5 @@ def open_stored(
     tokenizer = Tokenizer(token_pattern, stop_words="auto" if stop is None else stop, lemmas=lemmas)
     words = vocabulary if language is None else word_list(language, tokenizer=tokenizer)
     stored = engine.read(table, text=text, groups=group, vocabulary=words, tokenizer=tokenizer)
-    click.get_current_context().call_on_close(stored.remove)
+    context.call_on_close(stored.remove)
     return stored
