@@ -88,6 +88,11 @@ def test_a_fit_of_a_table_is_that_of_its_documents(engine, table):
     assert (model.guarantee_.basis, model.guarantee_.unit) == ("proven", "user")
     assert engine.condition in model.guarantee_.reasons
     assert os.listdir(engine.shards) == []
+    odd = table.withColumnRenamed("body", "document").withColumnRenamed(
+        "user", "a.b `c`"
+    )  # columns as people name them
+    assert model.transform(odd, text="document").columns == ["a.b `c`", "document", "topics"]
+    assert engine.read(odd.limit(3), text="document", groups="a.b `c`", vocabulary=WORDS).remove() is None
     mixed = model.transform(table).collect()
     assert [row["body"] for row in mixed] == [text for _, text in rows()]
     assert_allclose([row["topics"] for row in mixed], model.set_params(engine=None).transform([t for _, t in rows()]))

@@ -20,7 +20,7 @@ from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, given_vocabulary
 from discreet.engines.interface import UnitEngine, VariationalUnitEngine
-from discreet.engines.spark.ingest import Documents, Spellings, Tokenise, packed_rows
+from discreet.engines.spark.ingest import DOCUMENT, Documents, Spellings, Tokenise, packed_rows
 from discreet.engines.spark.jobs import Batches, Everywhere, code, job
 from discreet.engines.spark.shards import COLUMNS, ROWS, Shards, of_units
 from discreet.engines.spark.units import SparkUnits, SparkVariationalUnits
@@ -92,6 +92,10 @@ class SparkEngine:
     @property
     def _n_partitions(self) -> int:
         if self.partitions is not None:
+            if int(self.partitions) < 1:
+                raise InputError(
+                    f"partitions must be at least 1; found {self.partitions}. Leave it out for Spark's own."
+                )
             return int(self.partitions)
         try:
             return int(self.spark.sparkContext.defaultParallelism)
@@ -158,16 +162,16 @@ class SparkEngine:
                 f"column {document!r} must hold {'texts' if counts is None else 'vectors of counts (spark.ml)'}; found "
                 f"{types[document]}. Name another column."
             )
-        column = F.col(f"`{document}`")
-        columns = [(column if counts is None else F.unwrap_udt(column)).alias("document")]
+        column = _column(document)
+        columns = [(column if counts is None else F.unwrap_udt(column)).alias(DOCUMENT)]
         if groups is not None:
-            columns.append(F.col(f"`{groups}`").alias("user"))
+            columns.append(_column(groups).alias("user"))
         return table.select(*columns)
 
     def _numbered(self, table: DataFrame, counts: str) -> Vocabulary:
         """Names for the columns of counts that have none, as for a bare matrix."""
         with job(self.spark, "read the counts"):
-            first = table.select(counts).where(f"`{counts}` is not null").first()
+            first = table.select(_column(counts)).where(_column(counts).isNotNull()).first()
         if first is None:
             raise InputError("the table has no row with counts, so the number of words is not known. Give vocabulary=.")
         return Vocabulary(f"word{i}" for i in range(len(first[0])))
@@ -225,11 +229,18 @@ class SparkEngine:
         self._columns(table, text, counts, None)
         if column in table.columns:
             raise InputError(f"the table has a column {column!r} already. Rename it first.")
-        source = F.col(f"`{text}`") if counts is None else F.unwrap_udt(f"`{counts}`")
+        source = _column(str(text)) if counts is None else F.unwrap_udt(_column(counts))
         documents = Documents(Vocabulary.of(vocabulary), None if counts is not None else Tokenizer.of(tokenizer))
         mix = partial(mixtures, topics, alpha, n_threads=1, alpha_rest=alpha_rest)
         schema = StructType([*table.schema.fields, StructField(column, ArrayType(DoubleType(), False), False)])
-        return table.withColumn("document", source).mapInArrow(_Mix(documents, mix, self._before, column), schema)
+        return table.withColumn(DOCUMENT, source).mapInArrow(_Mix(documents, mix, self._before, column), schema)
+
+
+def _column(name: str) -> Any:
+    """A column by its whole name, with dots and blanks."""
+    from pyspark.sql import functions as F
+
+    return F.col("`" + name.replace("`", "``") + "`")
 
 
 @dataclass(frozen=True)
@@ -245,4 +256,4 @@ class _Mix:
             rows = pa.Table.from_batches([batch])
             found = self.mix(self.documents.corpus(batch)) if batch.num_rows else np.empty((0, 1))
             shares = pa.ListArray.from_arrays(np.arange(len(found) + 1, dtype=np.int32) * found.shape[1], found.ravel())
-            yield from rows.drop_columns("document").append_column(self.column, shares).to_batches()
+            yield from rows.drop_columns(DOCUMENT).append_column(self.column, shares).to_batches()

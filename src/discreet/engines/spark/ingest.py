@@ -29,6 +29,8 @@ from discreet.engines.spark.shards import COLUMNS, TOKENS, packed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+DOCUMENT = "the document, for discreet"
+"""Name of a column, which no table of the user has."""
 DOCUMENTS = pa.schema([("user", pa.string()), ("dotted", pa.bool_()), ("words", pa.binary())])
 
 
@@ -43,7 +45,7 @@ class Documents:
     """Ids that are floats are whole below 2 to this power."""
 
     def corpus(self, batch: pa.RecordBatch) -> Corpus:
-        column = batch.column("document")
+        column = batch.column(DOCUMENT)
         if self.tokenizer is None:
             return Corpus.from_counts(self._counts(column), self.vocabulary, max_tokens=LONGEST_DOCUMENT)
         builder = CorpusBuilder(vocabulary=self.vocabulary, tokenizer=self.tokenizer)
@@ -206,7 +208,7 @@ class Spellings:
         for batch in batches:
             found = {
                 word
-                for text in batch.column("document").to_pylist()
+                for text in batch.column(DOCUMENT).to_pylist()
                 if text is not None
                 for word in self.tokenizer.tokens_of(text)
             }
