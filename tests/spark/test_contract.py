@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
 
-from discreet import PrivateLDA, Vocabulary, engines
+from discreet import InputError, PrivateLDA, Vocabulary, engines
 from discreet._random import Key
 from discreet.corpus import lda_corpus
 from discreet.engines.spark import SparkEngine
@@ -104,4 +104,27 @@ def test_without_a_seed_executors_never_see_the_key_of_the_noise(engine, monkeyp
     assert sent
     assert not any(fresh.words.tobytes() in task for task in sent)
     assert all(other.words.tobytes() in task for task in sent)
+    opened.close()
+
+
+def test_shards_that_are_lost_or_there_twice_are_seen(engine):
+    """Whoever changes the files under a run gets an error, and no sum."""
+    import shutil
+    from pathlib import Path
+
+    opened = engine.open_units(contract.documents(), None, contract.K, Key.from_seed(1), max_tokens=30)
+    opened._table.unpersist()
+    file = next(path for path in Path(opened._shards.path).glob("*.parquet"))
+    copy = file.with_name("part-again.parquet")
+    shutil.copy(file, copy)
+    opened._table = opened._shards.table()
+    with pytest.raises(InputError, match="lost shards, or read some twice"):
+        contract.one_round(opened)
+    with pytest.raises(InputError, match=r"some shards to .* twice"):
+        opened._shards.renumbered(np.arange(contract.N_WORDS, dtype=np.int32))
+    copy.unlink()
+    file.unlink()
+    opened._table = opened._shards.table()
+    with pytest.raises(InputError, match="lost shards, or read some twice"):
+        contract.one_round(opened)
     opened.close()

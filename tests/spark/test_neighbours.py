@@ -68,12 +68,12 @@ def compared(engine: SparkEngine, level: str, summed: Callable[..., Any]) -> tup
     return with_unit, without, faults_of_rounds(with_unit, without, unit=unit, words=words, before=BEFORE)
 
 
-def fails_first(spark, table, task, doing):
-    return REAL_SUM(spark, table, FailsFirst(task), doing)
+def fails_first(spark, table, task, *rest):
+    return REAL_SUM(spark, table, FailsFirst(task), *rest)
 
 
-def coins_by_attempt(spark, table, task, doing):
-    return REAL_SUM(spark, table, CoinsByAttempt(task), doing)
+def coins_by_attempt(spark, table, task, *rest):
+    return REAL_SUM(spark, table, CoinsByAttempt(task), *rest)
 
 
 @pytest.mark.parametrize("level", ["document", "user"])
@@ -93,10 +93,10 @@ def test_coins_by_attempt_are_caught(engine):
 
 
 def test_sums_that_count_a_lost_task_are_caught(engine, tmp_path):
-    def accumulated(spark, table, task, doing):
-        folder = Path(tmp_path / doing.replace(" ", "-"))
+    def accumulated(spark, table, task, *rest):
+        folder = Path(tmp_path / "accumulated")
         folder.mkdir(exist_ok=True)
-        REAL_SUM(spark, table, Accumulates(task, str(folder)), doing)
+        REAL_SUM(spark, table, Accumulates(task, str(folder)), *rest)
         found = sum(np.load(path) for path in folder.iterdir())
         for path in folder.iterdir():
             path.unlink()

@@ -64,6 +64,9 @@ def test_words_and_topics_in_two_steps_share_their_units(spark, table, tmp_path)
     engine = SparkEngine(spark, str(tmp_path), partitions=1)
     stored = PrivateVectorizer(4.0, engine=engine).fit_transform(table, text="body", groups="user")
     assert stored.vocabulary.origin == "private-selection"
+    again = PrivateVectorizer(4.0, random_state=1, engine=engine).fit(table, text="body").to_corpus(table, text="body")
+    assert again.vocabulary.cost is not None
+    again.remove()
     model = PrivateLDA(2, epsilon=8.0, n_rounds=2, engine=engine).fit(stored)
     assert model.guarantee_.reasons == (engine.condition,)
     assert any("vocabulary" in entry.label for entry in model._spent)

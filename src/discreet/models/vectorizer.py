@@ -242,11 +242,14 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
             return X
         return all_words(X, self._tokenizer())
 
-    def to_corpus(self, X: Any, *, groups: Any = None) -> Corpus:
-        """Documents over the selected words. The corpus carries their cost."""
+    def to_corpus(self, X: Any, *, groups: Any = None, text: str | None = None) -> Any:
+        """Documents over the selected words. The corpus carries their cost. Of a table of ``engine``, ``text`` and
+        ``groups`` name columns, and the engine keeps the documents until ``remove()``."""
         check_is_fitted(self)
         if not self.vocabulary_:
             raise InputError("the vocabulary is empty: the last fit selected no word. Fit again before you transform.")
+        if self._is_table(X):
+            return self._stored(X, text, groups, self._selected)
         if isinstance(X, Corpus):
             if not X.vocabulary.complete and X.vocabulary.origin != "public":  # [restricted]
                 raise WouldLeak(

@@ -136,7 +136,7 @@ class SparkEngine:
         else:
             CorpusBuilder(vocabulary=words, tokenizer=how)  # refuses a list that no text could match
         bits = 53 if groups is None else _FLOAT_BITS.get(dict(table.dtypes)[groups], 53)
-        tokenise = Tokenise(Documents(words, how, bits), groups is not None, self._before)
+        tokenise = Tokenise(Documents(Vocabulary(words.words), how, bits), groups is not None, self._before)
         shards = self._write(packed_rows(chosen, tokenise, self._n_partitions))
         return StoredCorpus(words, shards, groups is not None, shards.digest, uuid.uuid4().hex, how)
 

@@ -134,16 +134,10 @@ class _Waiting:
         end = len(self.lengths) if all_units else int(firsts[-1]) if len(firsts) else 0
         if not end:
             return None
-        n_words = int(self.lengths[:end].sum())
-        documents = np.diff(np.append(firsts[firsts < end], end))
-        kept = self._within(end)
-        shard = packed(
-            int(self.places[0]),
-            part,
-            self.words[:n_words][np.repeat(kept, self.lengths[:end])],
-            self.lengths[:end][kept],
-            np.add.reduceat(kept.astype(np.int64), firsts[firsts < end]) if not kept.all() else documents,
-        )
+        n_words, kept = int(self.lengths[:end].sum()), self._within(end)
+        words = self.words[:n_words][np.repeat(kept, self.lengths[:end])]
+        documents = np.add.reduceat(kept.astype(np.int64), firsts[firsts < end])
+        shard = packed(int(self.places[0]), part, words, self.lengths[:end][kept], documents)
         self.words, self.lengths = self.words[n_words:], self.lengths[end:]
         self.begins, self.places = self.begins[end:], self.places[end:]
         return shard
@@ -169,8 +163,10 @@ class Pack:
     """The second map: documents in their order to shards. It holds one shard in memory, or one user's documents."""
 
     by_user: bool
+    before: Everywhere
 
     def __call__(self, batches: Batches) -> Batches:
+        self.before()
         part, waiting = 0, _Waiting()
         for batch in batches:
             if batch.num_rows:
@@ -193,7 +189,7 @@ def packed_rows(table: DataFrame, tokenise: Tokenise, n_partitions: int) -> Data
     # [together] all documents of a user have one place, so they are in one partition
     divided = placed.repartitionById(n_partitions, share.cast("int"))
     ordered = divided.sortWithinPartitions("place", "user", F.xxhash64("words"), "words")  # [order]
-    return ordered.mapInArrow(Pack(tokenise.by_user), COLUMNS)
+    return ordered.mapInArrow(Pack(tokenise.by_user, tokenise.before), COLUMNS)
 
 
 @dataclass(frozen=True)

@@ -91,11 +91,15 @@ def code() -> str:
     return digest.hexdigest()
 
 
-def summed(spark: SparkSession, table: DataFrame, task: Callable[[Batches], IntArray], doing: str) -> IntArray:
+def summed(
+    spark: SparkSession, table: DataFrame, task: Callable[[Batches], IntArray], n_shards: int, doing: str
+) -> IntArray:
     """The sum of what ``task`` makes of each partition: whole numbers, of the same shape for all of them."""
     with job(spark, doing):
         # [once] the results of an action: Spark takes one of each partition, however often a task ran
-        parts = table.mapInArrow(_OneRow(task), "shape array<long>, cells binary").collect()
+        parts = table.mapInArrow(_OneRow(task), "shards long, shape array<long>, cells binary").collect()
+    if sum(part["shards"] for part in parts) != n_shards:  # [complete]
+        raise InputError(f"Spark could not {doing}: it lost shards, or read some twice. Was their folder changed?")
     total = task(iter(()))  # zeros, of the right shape: a table without a row has no partition
     for part in parts:
         total += np.frombuffer(part["cells"], "<i8").reshape(part["shape"])
@@ -108,7 +112,15 @@ class _OneRow(NamedTuple):
     task: Callable[[Batches], IntArray]
 
     def __call__(self, batches: Batches) -> Batches:
-        cells = self.task(batches)
-        row: dict[str, Any] = {"shape": [list(cells.shape)], "cells": [cells.astype("<i8").tobytes()]}
-        types = pa.schema([("shape", pa.list_(pa.int64())), ("cells", pa.binary())])
+        shards = 0
+
+        def counted() -> Batches:
+            nonlocal shards
+            for batch in batches:
+                shards += batch.num_rows
+                yield batch
+
+        cells = self.task(counted())
+        row: dict[str, Any] = {"shards": [shards], "shape": [cells.shape], "cells": [cells.astype("<i8").tobytes()]}
+        types = pa.schema([("shards", pa.int64()), ("shape", pa.list_(pa.int64())), ("cells", pa.binary())])
         yield pa.RecordBatch.from_pydict(row, schema=types)  # [one-row] no count of rows depends on who takes part

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyarrow as pa
 
+from discreet._errors import InputError
 from discreet._types import AnyArray, Int32Array, IntArray
 from discreet.engines.spark.jobs import Batches, Everywhere, job, summed
 from discreet.engines.threads.units import Grouped
@@ -136,6 +137,9 @@ class Shards:
             with suppress(Exception):
                 found.remove()
             raise
+        if len({(place, part) for place, part, *_ in listed}) < len(listed):  # [written-once]
+            found.remove()
+            raise InputError(f"Spark has written some shards to {path} twice. Use another committer or file system.")
         n_documents = total = 0
         for place, part, units, documents, digest in listed:  # [number] 0, 1, 2, …: no two units have one number
             found.firsts[place, part] = First(found.n_units, n_documents)
@@ -156,7 +160,7 @@ class Shards:
 
     def summed(self, function: Callable[[Grouped, int], IntArray], n_words: int) -> IntArray:
         task = _Sum(function, n_words, self.firsts, self.before)
-        return summed(self.spark, self.table(), task, "add up the shards")
+        return summed(self.spark, self.table(), task, len(self.firsts), "add up the shards")
 
     def remove(self) -> None:
         """Delete the files. An empty table takes their place where only Spark can delete: DataFrames cannot do more."""

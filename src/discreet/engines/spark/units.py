@@ -130,7 +130,7 @@ class SparkUnits:
             coin, arguments["given"] = (given.number, given.threshold), given._replace(threshold=ALWAYS)
         fixed = (self._key, self.n_words, self.n_topics, self._max_tokens, self._shards.firsts, self._before)
         task = Task(self.kind, method, arguments, coin, *fixed)
-        return summed(self._shards.spark, self._table, task, "compute a round")
+        return summed(self._shards.spark, self._table, task, len(self._shards.firsts), "compute a round")
 
 
 class SparkVariationalUnits(SparkUnits):
