@@ -33,8 +33,9 @@ NAMES = (
     "explore",
     "collector",
     "collector_day",
+    "spark",
 )
-SLOW = ("collector", "collector_day", "explore", "time_to_perplexity", "usefulness")
+SLOW = ("collector", "collector_day", "explore", "spark", "time_to_perplexity", "usefulness")
 """Left out by ``--quick`` unless named."""
 PACKAGES = "discreet", "numpy", "numba", "tomotopy", "gensim", "scikit-learn"
 

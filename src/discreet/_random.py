@@ -84,13 +84,13 @@ class Key:
         the seed from the draws would know a part of the key that the noise depends on."""
         return np.random.Generator(np.random.PCG64(self.bits(purpose, sweep, 0, 8).tolist()))
 
-    def bits(self, purpose: Purpose, sweep: int, document: int, n: int) -> UInt32Array:
-        """The first ``n`` 32-bit draws of one document."""
-        from discreet.kernels.stream import GROUP, fill_document
+    def bits(self, purpose: Purpose, sweep: int, document: int, n: int, first: int = 0) -> UInt32Array:
+        """``n`` 32-bit draws of one document, from position ``first`` on."""
+        from discreet.kernels.stream import BLOCK, GROUP, fill_document
 
+        block, before = divmod(first, BLOCK)
         places = np.empty(32, np.uint32)
-        out = np.empty(-(-n // GROUP) * GROUP, np.uint32)
-        fill_document(
-            self.words, np.uint32(purpose), np.uint32(sweep), np.uint32(document), 0, places, 0, out, 0, len(out)
-        )
-        return out[:n]
+        out = np.empty(-(-(before + n) // GROUP) * GROUP, np.uint32)
+        stream = (self.words, np.uint32(purpose), np.uint32(sweep), np.uint32(document))
+        fill_document(*stream, block, places, 0, out, 0, len(out))
+        return out[before : before + n]

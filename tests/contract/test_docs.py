@@ -31,6 +31,7 @@ from discreet.corpus import installed, lda_corpus
 from discreet.evaluation import match_topics
 from discreet.experiments import PAPERS
 from discreet.training import own_ledger
+from tests.support import spark
 from tests.support.rounded import Rounded
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,8 @@ def test_blocks_do_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The blocks of a page are one session in an empty folder. Docstrings are read from a few of the modules."""
+    if page.name == "spark.md" and (reason := spark.missing()) is not None:
+        pytest.skip(f"no Spark: {reason}")
     every_module = installed._modules
     monkeypatch.setattr(installed, "_modules", lambda: islice(every_module(), 0, None, 16))
     monkeypatch.delenv("DISCREET_DATA", raising=False)

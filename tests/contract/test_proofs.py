@@ -98,6 +98,9 @@ PROOFS = {
     "models/cross/private.proof.md": Proof(
         ("models/cross/private.py", "models/cross/rounds.py", "models/cross/units.py"), PRIVATE, least=12
     ),
+    "engines/spark/proof.md": Proof(
+        tuple(f"engines/spark/{name}.py" for name in ("units", "jobs", "shards", "ingest")), least=8
+    ),
     "mechanisms/local.proof.md": Proof(("mechanisms/local.py",), named=("kernels/noise/flips.py",), least=9),
     "mechanisms/vocabulary.proof.md": Proof(
         ("mechanisms/vocabulary.py", "kernels/sums/word_weights.py", "models/vectorizer.py"), least=11

@@ -14,13 +14,12 @@ import threading
 import numpy as np
 import pytest
 
-from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer
+from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer, engines
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import Vocabulary, lda_corpus
 from discreet.engines import open_units
 from discreet.mechanisms.release import Releases
-from discreet.models.private import model as private
 from discreet.models.private import rounds as private_rounds
 from discreet.privacy import Entry, accounting
 from discreet.training.checkpoint import Checkpoint, fingerprint, kept_until_safe
@@ -374,7 +373,7 @@ def test_two_runs_that_resume_at_once_do_not_share_what_was_paid_for(tmp_path, m
         return engine
 
     real = Releases.release
-    monkeypatch.setattr(private, "open_units", open_and_wait)
+    monkeypatch.setattr(engines, "open_units", open_and_wait)
     monkeypatch.setattr(Releases, "release", lambda *a: (drawn.append(1), real(*a))[1])
 
     def resume(folder, name):

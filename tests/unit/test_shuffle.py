@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chi2, ncx2
 
 from discreet._random import Key, Purpose
-from discreet.kernels.sweeps.shuffle import shuffle_documents
+from discreet.kernels.sweeps.shuffle import shuffle_documents, shuffle_numbered
 
 ORDER = np.uint32(Purpose.TOKEN_ORDER)
 
@@ -34,8 +34,25 @@ def test_each_document_keeps_its_tokens():
 def test_compiled_equals_python_body():
     lengths = [3, 0, 1, 150, 12]
     compiled, _ = shuffled(lengths, Key.from_seed(2))
-    python, _ = shuffled(lengths, Key.from_seed(2), shuffle=shuffle_documents.py_func)
+
+    def by_place(words, offsets, *stream):
+        shuffle_numbered.py_func(words, offsets, np.arange(len(offsets) - 1), *stream)
+
+    python, _ = shuffled(lengths, Key.from_seed(2), shuffle=by_place)
     assert_array_equal(compiled, python)
+
+
+def test_a_document_is_shuffled_by_its_number():
+    """A part of the documents, with their numbers, is shuffled as it is among all."""
+    lengths, chosen = np.array([3, 0, 17, 150, 12]), np.array([2, 4])
+    words, offsets = shuffled(lengths, Key.from_seed(2))
+
+    def numbered(words, offsets, *stream):
+        shuffle_numbered(words, offsets, chosen, *stream)
+
+    part = np.concatenate([np.arange(offsets[d], offsets[d + 1]) for d in chosen])
+    found, _ = shuffled(lengths[chosen], Key.from_seed(2), part, numbered)
+    assert_array_equal(found, words[part])
 
 
 def test_the_order_is_keyed():

@@ -159,6 +159,8 @@ def test_a_draw_depends_on_its_own_coordinates_only():
     draws = key.bits(Purpose.SWEEP, 5, 6, 300)
     for n in (0, 1, 16, 17, 256, 257):
         assert_array_equal(key.bits(Purpose.SWEEP, 5, 6, n), draws[:n])
+    for first in (0, 1, 15, 16, 33, 255, 256, 299):
+        assert_array_equal(key.bits(Purpose.SWEEP, 5, 6, 300 - first, first), draws[first:])
     others = [
         Key.from_seed(5).bits(Purpose.SWEEP, 5, 6, 300),
         key.bits(Purpose.FIRST_TOPICS, 5, 6, 300),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet._catalogue import METHODS
-from discreet._errors import InputError, WouldLeak
+from discreet._errors import InputError
 from discreet.cli import show
 from discreet.cli.foresee import (
     LengthOption,
@@ -27,7 +27,7 @@ from discreet.cli.foresee import (
     usual_method,
 )
 from discreet.cli.local import BatchOption, EpsilonBitOption, ReportWordsOption
-from discreet.cli.methods import ALPHA, Chosen, check_method, make_model
+from discreet.cli.methods import ALPHA, check_method, make_model
 from discreet.cli.notes import no_names_of_pictures, note_charge, note_corpus, note_words, warnings_as_notes
 from discreet.cli.paid import Paid, check_space, save, stoppable
 from discreet.cli.public import PublicOption, PublicTextOption, SameFieldOption, check_public_text, open_public
@@ -54,11 +54,11 @@ from discreet.cli.source import (
     open_compared,
     open_corpus,
 )
+from discreet.cli.spark import EngineOption, MasterOption, ShardsOption, open_engine, open_stored
 from discreet.cli.wording import in_options
-from discreet.cli.words import check_phrases, note_reading
+from discreet.cli.words import check_phrases, check_words, note_reading
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus
     from discreet.privacy.budget import BudgetFile
     from discreet.release.release import Release
 
@@ -73,7 +73,20 @@ PANELS = {
         *("dataset", "stop_words", "max_words", "token_pattern", "lemmas", "phrases"),
         *("codebook", "collection", "label"),
     ),
-    "Training": ("method", "sweeps", "alpha", "beta", "alpha_rest", "beta_rest", "batch", "threads", "seed"),
+    "Training": (
+        "method",
+        "sweeps",
+        "alpha",
+        "beta",
+        "alpha_rest",
+        "beta_rest",
+        "batch",
+        "threads",
+        "seed",
+        "engine",
+        "master",
+        "shards",
+    ),
     "Published forms": ("as_published", "adaptive", "configuration", "epsilon_inherent", "epsilon_laplace"),
 }
 """How ``fit --help`` shows the parameters below."""
@@ -83,6 +96,7 @@ LEAST_ROOM = 2**17
 
 
 def fit(
+    context: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="The folder to make.")],
     file: FileArgument = None,
     dataset: DatasetOption = None,
@@ -189,6 +203,9 @@ def fit(
         typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Repeat a run; never for a private model."),
     ] = None,
     threads: ThreadsOption = None,
+    engine: EngineOption = "threads",
+    master: MasterOption = None,
+    shards: ShardsOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table of topics.")] = False,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -242,7 +259,9 @@ def fit(
     check_share(words_share, selecting=selecting)
     chosen = vocabulary is not None or max_words is not None
     check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
-    opened = partial(open_compared, name) if row.model.collections else open_corpus
+    elsewhere = open_engine(context, engine, master, shards, name)
+    opened: Any = partial(open_compared, name) if row.model.collections else open_corpus
+    opened = opened if elsewhere is None else partial(open_stored, context, elsewhere)
     reading: dict[str, Any] = {
         "stop_words": stop_words,
         "token_pattern": token_pattern,
@@ -281,11 +300,12 @@ def fit(
         corpus = replace(corpus, groups=None)
     alpha = row.form.defaults.get("alpha", ALPHA) if alpha is None else alpha
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}
+    common["engine"] = elsewhere
     if file_of_budget is not None:
         from discreet.privacy import Ledger
 
         common["ledger"] = Ledger(file=file_of_budget)
-    if not quiet and not row.private:
+    if not quiet and not row.private and elsewhere is None:
         common["callbacks"] = [partial(note_corpus, corpus)]
     elif not quiet and budget is not None:
         common["callbacks"] = [
@@ -327,28 +347,6 @@ def _open_budget(path: Path | None) -> BudgetFile | None:
     from discreet.privacy.budget import BudgetFile
 
     return BudgetFile(path)
-
-
-def check_words(corpus: Corpus, name: str, row: Chosen, *, selecting: bool) -> None:
-    """Refuse what private models refuse, in terms of the command line. All words of a text, public words and matrices
-    pass."""
-    if corpus.codebook is not None and not corpus.codebook.public:
-        raise WouldLeak(
-            "the visual words were learnt from the private pictures, or from some of them: the centre of a rare word "
-            "is a mean of a few patches. Name a folder of other pictures, which are public, with --codebook."
-        )
-    if corpus.vocabulary.origin == "text" and not (selecting and corpus.vocabulary.complete):
-        able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
-        why = (
-            "Words can be selected privately from text, but not from counts, whose list of words was made by looking "
-            "at all documents."
-            if row.selects_words
-            else f"{name} in this form cannot select words privately; {able} can."
-        )
-        raise WouldLeak(
-            "the words were read from the private text, and a word that one person used can identify that person. Name "
-            f"a public word list with --vocabulary, and leave --max-words out. ({why})"
-        )
 
 
 def _report(release: Release, output: Path, seconds: float | None, *, quiet: bool, as_json: bool) -> None:

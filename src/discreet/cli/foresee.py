@@ -148,10 +148,11 @@ def plan_of(
     from discreet.planning import choices
     from discreet.planning.forecast import made
     from discreet.planning.plan import best_topics
+    from discreet.training.inputs import is_by_user
 
     known = choices.usual(
         n_units=given["units"],
-        users=corpus.groups is not None,
+        users=is_by_user(corpus, corpus.users),
         epsilon=float(given["epsilon"]),
         delta=delta,
         n_words=None if selecting else corpus.n_words,

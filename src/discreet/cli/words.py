@@ -1,14 +1,17 @@
-"""Remarks on how words were read: what a user may not expect, known without looking at any document."""
+"""Words of a fit: which are refused, and what a user may not expect of how they were read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet._errors import InputError, counted
+from discreet._catalogue import METHODS
+from discreet._errors import InputError, WouldLeak, counted
 from discreet.cli import show
 
 if TYPE_CHECKING:
+    from discreet.cli.methods import Chosen
     from discreet.corpus import Corpus
+    from discreet.corpus.stored import StoredCorpus
 
 
 def check_phrases(phrases: str | None, *, method: str, selecting: bool, chosen: bool) -> None:
@@ -19,6 +22,29 @@ def check_phrases(phrases: str | None, *, method: str, selecting: bool, chosen: 
         raise InputError(
             f"--phrases {phrases} makes each phrase of the text a word, and {method} does not select words. Say how "
             "many of the most frequent to keep (--max-words), or name a list of phrases (--phrases FILE)."
+        )
+
+
+def check_words(corpus: Corpus | StoredCorpus, name: str, row: Chosen, *, selecting: bool) -> None:
+    """Refuse what private models refuse, in terms of the command line. All words of a text, public words and matrices
+    pass."""
+    codebook = getattr(corpus, "codebook", None)
+    if codebook is not None and not codebook.public:
+        raise WouldLeak(
+            "the visual words were learnt from the private pictures, or from some of them: the centre of a rare word "
+            "is a mean of a few patches. Name a folder of other pictures, which are public, with --codebook."
+        )
+    if corpus.vocabulary.origin == "text" and not (selecting and corpus.vocabulary.complete):
+        able = ", ".join(method for method, other in METHODS.items() if other.selects_words)
+        why = (
+            "Words can be selected privately from text, but not from counts, whose list of words was made by looking "
+            "at all documents."
+            if row.selects_words
+            else f"{name} in this form cannot select words privately; {able} can."
+        )
+        raise WouldLeak(
+            "the words were read from the private text, and a word that one person used can identify that person. Name "
+            f"a public word list with --vocabulary, and leave --max-words out. ({why})"
         )
 
 

@@ -64,7 +64,7 @@ class IdReader:
         plain = type(value) is str or type(value) is int
         if plain and (known := self._read.get(value)) is not None:
             return known
-        one = self._parsed(value)
+        one = self.parsed(value)
         if self._spelled.setdefault(str(one).removesuffix(".0"), one) != one:
             raise InputError(
                 "the user id is the same number as an earlier one in another spelling (such as 1, '1' and '1.0'), "
@@ -74,7 +74,8 @@ class IdReader:
             self._read[value] = one
         return one
 
-    def _parsed(self, value: Any) -> str | int:
+    def parsed(self, value: Any) -> str | int:
+        """The id by itself, without a look at others."""
         if isinstance(value, str):
             visible = "".join(c for c in value if unicodedata.category(c) != "Cf")  # no zero-width characters
             one = unicodedata.normalize("NFC", visible).strip()

@@ -1,4 +1,4 @@
-"""The interface of engines for every backend: threads of this machine now, a cluster or a GPU later.
+"""The interface of engines for every backend: threads of this machine, the executors of a cluster, a GPU later.
 
 Rules for every engine:
 

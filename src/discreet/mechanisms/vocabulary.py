@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import BoolArray, Int32Array, IntArray
 from discreet.kernels.sums.word_weights import add_weights, distinct_words
-from discreet.kernels.sweeps.shuffle import shuffle_documents
+from discreet.kernels.sweeps.shuffle import shuffle_numbered
 from discreet.mechanisms.release import Releases
 from discreet.privacy.calibrate import vocabulary, vocabulary_threshold
 from discreet.privacy.events import Entry, ThresholdedVocabulary
@@ -136,10 +137,10 @@ class VocabularyPlan:
 
 
 def words_of_units(
-    words: Int32Array, offsets: IntArray, units: IntArray, n_words: int, key: Key
+    words: Int32Array, offsets: IntArray, units: IntArray, n_words: int, key: Key, first: int = 0
 ) -> tuple[Int32Array, IntArray]:
     """Each unit's different words in an order given by its own coins, one unit after another, and where each unit
-    ends."""
+    ends. Unit 0 of these is unit ``first`` of all, which decides its coins."""
     n_units = int(units.max(initial=-1)) + 1
     ends = np.zeros(n_units, np.int64)
     found = np.empty(len(words), np.int32)
@@ -148,7 +149,8 @@ def words_of_units(
     size = distinct_words(words, offsets, order, units, last_seen, found, ends)  # [unit] the union over its documents
     found = np.ascontiguousarray(found[:size])
     starts = np.concatenate([[0], ends])
-    shuffle_documents(found, starts, key.words, np.uint32(Purpose.WORD_CHOICE), np.uint32(0))  # [choice]
+    numbers = np.arange(first, first + n_units)
+    shuffle_numbered(found, starts, numbers, key.words, np.uint32(Purpose.WORD_CHOICE), np.uint32(0))  # [choice]
     return found, ends
 
 
@@ -181,15 +183,38 @@ def select_words(
     after_round: Callable[[], object] = lambda: None,
 ) -> Selected:
     """Charge and draw round by round. The result may be published, and nothing else is kept."""
-    releases, weights = Releases(reservation, key), plan.weights
-    wanted: BoolArray = np.zeros(n_words, np.bool_)
-    wanted[unit_words[_within_cap(ends, plan.event.max_words)]] = True  # [counted] no other word passes by noise alone
+    summed = partial(sum_of_units, unit_words, ends, n_words, plan)
+    return select_by_sums(summed, n_words, plan, reservation, key, after_round=after_round)
+
+
+def sum_of_units(
+    unit_words: Int32Array, ends: IntArray, n_words: int, plan: VocabularyPlan, wanted: BoolArray | None
+) -> IntArray:
+    """The weights that units give to words that are still ``wanted``; None: how many units each word counts for."""
+    cells = np.zeros(n_words, np.int64)
+    if wanted is None:
+        np.add.at(cells, unit_words[_within_cap(ends, plan.event.max_words)], 1)
+    else:
+        add_weights(unit_words, ends, plan.event.max_words, wanted, plan.weights, cells)
+    return cells
+
+
+def select_by_sums(
+    summed: Callable[[BoolArray | None], IntArray],
+    n_words: int,
+    plan: VocabularyPlan,
+    reservation: Reservation,
+    key: Key,
+    *,
+    after_round: Callable[[], object] = lambda: None,
+) -> Selected:
+    """As `select_words`, where ``summed`` is `sum_of_units` over all units, wherever these are."""
+    releases = Releases(reservation, key)
+    wanted: BoolArray = summed(None) > 0  # [counted] no other word passes by noise alone
     total = np.zeros(n_words, np.int64)
     left_in, left_with = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
     for number in range(1, plan.rounds + 1):
-        cells = np.zeros(n_words, np.int64)
-        add_weights(unit_words, ends, plan.event.max_words, wanted, weights, cells)
-        total += releases.release(cells, plan.event)  # [every-word]
+        total += releases.release(summed(wanted), plan.event)  # [every-word]
         passes = wanted & (total > plan.threshold(number))  # [pass]
         left_in[passes], left_with[passes] = number, total[passes]
         wanted &= ~passes & (total >= plan.hopeless(number))  # [drop]

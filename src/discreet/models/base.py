@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from discreet.corpus.builder import holds_texts, texts_for_model
 from discreet.corpus.codebook import Codebook, check_codebook
 from discreet.corpus.corpus import LONGEST_DOCUMENT, Corpus
 from discreet.corpus.selected import SelectedCounts
+from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.engines.threads.documents import mixtures
 from discreet.models.bounds import LEAST_PRIOR, MOST_PRIOR
@@ -60,6 +62,10 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     _vocabulary: tuple[str, ...] | None
     _tokenizer: Tokenizer | None = None
     _codebook: Codebook | None = None
+    _columns: Mapping[str, str]
+    """The column of documents in the table of an engine that the model was fitted to."""
+    _self_tests: Any
+    """Of compiled code, where the model is private."""
     _spent: tuple[Entry, ...]
     """The charges in the guarantee of a private fit; its ledger may hold other fits too."""
 
@@ -84,7 +90,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _forget(self) -> None:
         """Delete what an earlier fit has set: a fit that is refused or interrupted must not show that fit's
         guarantee."""
-        ours = ("_vocabulary", "_tokenizer", "_codebook", "_spent")
+        ours = ("_vocabulary", "_tokenizer", "_codebook", "_columns", "_spent")
         for name in [name for name in vars(self) if name.endswith("_") or name in ours]:
             del self.__dict__[name]
 
@@ -98,6 +104,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         that a unit has. But one row of counts must not fill the memory before that, so a row with far more tokens is
         thinned first.
         """
+        if isinstance(X, StoredCorpus):
+            raise InputError(f"{type(self).__name__} cannot read documents that an engine keeps. Pass a Corpus.")
         if isinstance(X, SelectedCounts) and (selected := X.to_corpus()) is not None:
             X = selected
         if reset:
@@ -227,7 +235,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _planned_parameters(self) -> dict[str, Any]:
         """Constructor parameters that describe the training and can be written down."""
         skipped = {"callbacks", "progress", "n_threads", "random_state", "warm_start", "word_prior", "ledger"}
-        skipped |= {"checkpoint", "checkpoint_every"}
+        skipped |= {"checkpoint", "checkpoint_every", "engine"}
         plain = (bool, int, float, str, type(None), np.ndarray, list, tuple)
         found = {name: value for name, value in self.get_params(deep=False).items() if name not in skipped}
         return {

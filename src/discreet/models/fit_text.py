@@ -18,6 +18,7 @@ from discreet.corpus.collections import collection_labels
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike
 from discreet.corpus.readers.matrices import keep_words
+from discreet.corpus.stored import StoredCorpus, removed_after
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost, checked_max_words
 from discreet.models.base import TopicModel, broadcast_alpha
@@ -25,7 +26,7 @@ from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import RESUMED, Basis, Unit, rounded_up
 from discreet.release.usefulness import FEWEST_FOR_TWO, WORDS_PER_TOPIC
 from discreet.training.checkpoint import Checkpoint, kept_until_safe, open_checkpoint
-from discreet.training.inputs import checked_ids, digest_of_units
+from discreet.training.inputs import checked_ids, is_by_user, units_of
 from discreet.training.pause import Paused, finishing
 
 if TYPE_CHECKING:  # loaded when words are selected: other fits need not wait for it
@@ -77,7 +78,7 @@ def fit_text(
     model : estimator
         Any topic model. ``PrivateLDA``, ``PrivateCrossLDA``, ``SubsampledLDA``, ``VariationalLDA`` and ``SpectralLDA``
         can select words, in the forms that are proved.
-    X : list of str, list of lists of words, or Corpus
+    X : list of str, list of lists of words, Corpus, or documents that ``engine.read`` gave
         The documents. Words are selected only from a corpus that holds all words of its text.
     groups : array-like, optional
         One user id per document, which makes users the unit; by default those of the corpus.
@@ -98,16 +99,16 @@ def fit_text(
     after_selection : function, optional
         Called with the number of words when they are selected.
     """
-    with_all = not isinstance(X, Corpus) or X.vocabulary.complete  # none has been left out yet
+    with_all = not isinstance(X, Corpus | StoredCorpus) or X.vocabulary.complete  # none has been left out yet
     if vocabulary is None and with_all and (public_words := getattr(model, "public_words", None)) is not None:
         vocabulary, tokenizer = public_words(max_words), tokenizer or _public_tokenizer(model, X)
         max_words = None
     selecting = vocabulary is None and selects_words(model)
     if phrases is not None:
-        if isinstance(X, Corpus):
+        if isinstance(X, Corpus | StoredCorpus):
             raise InputError("the words of a Corpus have been found already. Pass the texts, or leave phrases= out.")
         tokenizer = replace(Tokenizer.of(tokenizer), phrases=phrases)  # type: ignore[arg-type]  # it reads a file
-    if selecting and not isinstance(X, Corpus):
+    if selecting and not isinstance(X, Corpus | StoredCorpus):
         from discreet.models.vectorizer import all_words
 
         X, tokenizer = all_words(X, Tokenizer.of(tokenizer)), None
@@ -156,7 +157,11 @@ def selects_words(model: TopicModel) -> bool:
 
 def _read(
     model: TopicModel, X: Any, groups: Any, vocabulary: Any, tokenizer: AnyTokenizer, max_words: int | None
-) -> Corpus:
+) -> Any:
+    if isinstance(X, StoredCorpus):
+        if any(option is not None for option in (groups, vocabulary, tokenizer, max_words)):
+            raise InputError("an engine has read these documents. Give groups=, vocabulary= and tokenizer= there.")
+        return X
     if not isinstance(X, Corpus):
         corpus = Corpus.from_texts(X, vocabulary=vocabulary, tokenizer=tokenizer, max_words=max_words)
     elif tokenizer is not None:
@@ -190,7 +195,7 @@ def _fit_selected(
             "word_prior must be a dictionary, {topic: {word: weight}}, where words are selected from the text: the "
             "column of a word is not known yet."
         )
-    ledger = open_ledger(model, Unit.DOCUMENT if corpus.groups is None else Unit.USER)
+    ledger = open_ledger(model, Unit.USER if is_by_user(corpus, corpus.groups) else Unit.DOCUMENT)
     if max_words is not None and max_words < FEWEST_FOR_TWO and int(model.n_topics) > 1:
         raise InputError(
             f"max_words={max_words} is too few for any topics: two need at least {FEWEST_FOR_TWO} words. Nothing was "
@@ -216,6 +221,18 @@ def _fit_selected(
         selected = _selected(model, corpus, vectorizer, plan, same_run=True)
     else:
         selected = _selected_or_kept(model, corpus, vectorizer, plan, checkpoint)
+    with removed_after(selected):
+        return _fit_topics(model, selected, plan, checkpoint, after_selection)
+
+
+def _fit_topics(
+    model: Any,
+    selected: Any,
+    plan: VocabularyPlan,
+    checkpoint: Checkpoint | None,
+    after_selection: Callable[[int], object] | None,
+) -> Any:
+    """The second half of the budget: topics over the selected words."""
     if after_selection is not None:
         after_selection(selected.n_words)
     try:
@@ -288,7 +305,7 @@ def _selected_or_kept(
     if kept.exists():
         found = json.loads(kept.read_bytes())
         checkpoint.check_stands_on(found["stands_on"])
-        units = digest_of_units(corpus.n_documents, corpus.users)
+        units = units_of(corpus, corpus.users)
         cost = VocabularyCost(before, ledger, key.seeded, units)
         return corpus.restrict(Vocabulary(found["words"], "private-selection", cost=cost))
     with finishing("selection of words") as asked:

@@ -17,6 +17,7 @@ import numpy as np
 from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, BoolArray, FloatArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.vocabulary import Vocabulary
 from discreet.models.base import TopicModel
 from discreet.models.lda import LDA
@@ -244,14 +245,14 @@ def _no_common_words() -> InputError:
 # --- public text must be other text -----------------------------------------------------------------------------------
 
 
-def refuse_same_text(public: Any, documents: Corpus) -> None:
+def refuse_same_text(public: Any, documents: Corpus | StoredCorpus) -> None:
     """Refuse public text that holds the private documents, where that can be seen: half of those that are long enough
     are in it, word for word.
 
     It reads private documents, like every other check of the input, and its message says nothing about them.
     """
     corpus = public.corpus if isinstance(public, PublicKnowledge) else public
-    if not isinstance(corpus, Corpus):
+    if not isinstance(corpus, Corpus) or isinstance(documents, StoredCorpus):  # those are not here to be compared
         return
     same = corpus is documents or np.shares_memory(corpus.words, documents.words)
     if not same:

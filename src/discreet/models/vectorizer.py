@@ -11,18 +11,26 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._errors import InputError, WouldLeak
 from discreet._random import Key
-from discreet._types import AnyArray
+from discreet._types import AnyArray, BoolArray, IntArray
 from discreet.corpus.builder import CorpusBuilder, add_texts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.selected import SelectedCounts
+from discreet.corpus.stored import StoredCorpus, removed_after
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, VocabularyCost
-from discreet.mechanisms.vocabulary import VocabularyPlan, select_words, words_of_units
+from discreet.mechanisms.vocabulary import (
+    Selected,
+    VocabularyPlan,
+    select_by_sums,
+    select_words,
+    sum_of_units,
+    words_of_units,
+)
 from discreet.models.bounds import AtLeastOne, Delta, Epsilon, RandomState
 from discreet.models.estimator import check_parameters, estimator
 from discreet.models.notebook import ShowsGuarantee
@@ -30,7 +38,7 @@ from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import rounded_up
 from discreet.privacy.ledger import Budget, Ledger
 from discreet.training import self_test
-from discreet.training.inputs import checked_ids, digest_of_units
+from discreet.training.inputs import checked_ids, units_of
 from discreet.training.loop import Bar
 from discreet.training.own_ledger import GuaranteeOfFit
 from discreet.training.private_fit import PrivateFit
@@ -81,6 +89,8 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         For tests. A seeded run promises nothing.
     progress : bool
         Whether to show a bar on standard error.
+    engine : SparkEngine, optional
+        Where the texts are, if they are a table of Spark. ``fit_transform`` then gives documents that the engine keeps.
 
     Attributes
     ----------
@@ -111,24 +121,44 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
     ledger: Ledger | None = None
     random_state: RandomState = None
     progress: bool = False
+    engine: Annotated[Any, HasMethods(["read", "holds"]), None] = None
 
     guarantee_ = GuaranteeOfFit()
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, text: str | None = None) -> Self:
         """Select words from texts, or from a corpus that holds all of its words. ``y`` is ignored.
 
         A document is a string or a list of words; None and NaN are empty documents. Words of a list are used unchanged,
-        stop words apart.
+        stop words apart. Of a table of ``engine``, ``text`` and ``groups`` name columns.
         """
-        self._fit(X, groups, self.plan())
+        plan = self.plan()
+        if self._is_table(X):
+            with removed_after(self._stored(X, text, groups)) as stored:
+                self._fit(stored, None, plan)
+        else:
+            self._fit(X, groups, plan)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None, text: str | None = None) -> Any:
         """As ``fit`` and ``transform``, reading the texts once."""
-        corpus = self._fit(X, groups, self.plan())
+        plan = self.plan()
+        if self._is_table(X):
+            with removed_after(self._stored(X, text, groups)) as stored:
+                self._fit(stored, None, plan)
+                return stored.restrict(self._selected)
+        corpus = self._fit(X, groups, plan)
         return self._given(replace(corpus.restrict(self._selected), groups=checked_ids(groups, corpus)))
+
+    def _is_table(self, X: Any) -> bool:
+        return self.engine is not None and bool(self.engine.holds(X))
+
+    def _stored(self, X: Any, text: str | None, groups: str | None, vocabulary: Any = None) -> StoredCorpus:
+        stored: StoredCorpus = self.engine.read(
+            X, text=text, groups=groups, vocabulary=vocabulary, tokenizer=self._tokenizer()
+        )
+        return stored
 
     def _fit(
         self,
@@ -139,22 +169,19 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         key: Key | None = None,
         noted: Callable[[tuple[Entry, ...]], object] | None = None,
         run: str | None = None,
-    ) -> Corpus:
+    ) -> Any:
         """``noted`` is called with the charge before noise is drawn; a resumed run gives its ``key`` and ``run``."""
         self.__dict__.pop("_selected", None)  # of an earlier fit, whose guarantee is gone
         self._check_units(plan)
         corpus = self._read_all(X)
         fit = PrivateFit(self, corpus, groups=groups, no_word_list=True)
         fit.key = fit.key if key is None else key
-        numbers = np.arange(corpus.n_documents) if fit.groups is None else fit.groups
         with Bar("selecting words", plan.rounds, self.progress) as advance:
-            unit_words, ends = words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, fit.key)
+            select = _selection(corpus, fit.groups, fit.key, plan)
             reservation = fit.reserve(plan.entries, run=run)  # [reserve]
             if noted is not None:
                 noted(plan.entries)
-            selected = select_words(
-                unit_words, ends, corpus.n_words, plan, reservation, fit.key, after_round=partial(advance, {})
-            )
+            selected = select(corpus.n_words, plan, reservation, fit.key, after_round=partial(advance, {}))
         found = selected.words[: self.max_words]
         fit.end(plan.entries, plan.epsilon)
         words = sorted(corpus.vocabulary[i] for i in found)  # [order]
@@ -165,8 +192,7 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
                 f"The attempt has been charged: ε = {rounded_up(plan.epsilon, 3)}. Use more "
                 "units that share words, a larger epsilon, or a public word list."
             )
-        units = digest_of_units(corpus.n_documents, fit.groups)
-        cost = VocabularyCost(plan.entries, fit.ledger, fit.key.seeded, units)
+        cost = VocabularyCost(plan.entries, fit.ledger, fit.key.seeded, units_of(corpus, fit.groups))
         self._selected = Vocabulary(words, "private-selection", cost=cost)
         return corpus
 
@@ -198,26 +224,29 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         stop = stop if isinstance(stop, str | None) else frozenset(stop)
         return Tokenizer(self.token_pattern, self.lowercase, stop, lemmas=self.lemmas, phrases=self.phrases)
 
-    def _read_all(self, X: Any) -> Corpus:
+    def _read_all(self, X: Any) -> Any:
         """Every word, in alphabetical order. Which words a document has depends on this document only."""
-        if isinstance(X, Corpus):
+        if isinstance(X, Corpus | StoredCorpus):
             if not X.vocabulary.complete:  # [all-words]
                 raise WouldLeak(
                     "this corpus does not hold all words of its text: some were left out by looking at all documents, "
                     "or it never was text. Pass the texts, or a corpus read without vocabulary= and max_words=."
                 )
-            if self.phrases is not None and X.sizes is None:
+            if self.phrases is not None and (isinstance(X, StoredCorpus) or X.sizes is None):
                 raise InputError(
                     "the words of this corpus have been found already. Pass the texts, or leave phrases= out."
                 )
             return X
         return all_words(X, self._tokenizer())
 
-    def to_corpus(self, X: Any, *, groups: Any = None) -> Corpus:
-        """Documents over the selected words. The corpus carries their cost."""
+    def to_corpus(self, X: Any, *, groups: Any = None, text: str | None = None) -> Any:
+        """Documents over the selected words. The corpus carries their cost. Of a table of ``engine``, ``text`` and
+        ``groups`` name columns, and the engine keeps the documents until ``remove()``."""
         check_is_fitted(self)
         if not self.vocabulary_:
             raise InputError("the vocabulary is empty: the last fit selected no word. Fit again before you transform.")
+        if self._is_table(X):
+            return self._stored(X, text, groups, self._selected)
         if isinstance(X, Corpus):
             if not X.vocabulary.complete and X.vocabulary.origin != "public":  # [restricted]
                 raise WouldLeak(
@@ -252,6 +281,26 @@ class PrivateVectorizer(ShowsGuarantee, TransformerMixin, BaseEstimator):  # typ
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _selection(corpus: Any, groups: IntArray | None, key: Key, plan: VocabularyPlan) -> Callable[..., Selected]:
+    """`select_words` from the documents of this process, or of an engine."""
+    if isinstance(corpus, StoredCorpus):
+        other = key if key.seeded else Key.fresh()  # the key of the noise stays here
+
+        def summed(wanted: BoolArray | None) -> IntArray:
+            return corpus.summed(partial(_sum_of_shard, key=other, plan=plan, wanted=wanted))
+
+        return partial(select_by_sums, summed)
+    numbers = np.arange(corpus.n_documents) if groups is None else groups
+    return partial(select_words, *words_of_units(corpus.words, corpus.offsets, numbers, corpus.n_words, key))
+
+
+def _sum_of_shard(units: Any, first: int, *, key: Key, plan: VocabularyPlan, wanted: BoolArray | None) -> IntArray:
+    """What the units of a shard add, on an executor."""
+    numbers = np.repeat(np.arange(units.n_units), np.diff(units.first_document))
+    found = words_of_units(units.words, units.offsets, numbers, units.n_words, key, first)
+    return sum_of_units(*found, units.n_words, plan, wanted)
 
 
 def all_words(texts: Any, tokenizer: Tokenizer) -> Corpus:

@@ -37,6 +37,7 @@ from discreet._errors import InputError
 from discreet._files import BINARY, sync_folder, try_lock
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.stored import StoredCorpus
 from discreet.privacy.budget import BudgetFile
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import RESUMED
@@ -70,10 +71,13 @@ STANDS_ON = "stands_on"
 """Name in a saved state: the number of charges made before it, and their digest."""
 
 
-def fingerprint(corpus: Corpus, groups: AnyArray | None, **facts: Any) -> str:
+def fingerprint(corpus: Corpus | StoredCorpus, groups: AnyArray | None, **facts: Any) -> str:
     """The same for the same documents under the same plan, and for nothing else."""
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode())
     digest.update("\n".join(corpus.vocabulary).encode())
+    if isinstance(corpus, StoredCorpus):
+        digest.update(corpus.digest.encode())
+        return digest.hexdigest()
     for array in (corpus.words, corpus.offsets, groups):
         digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
@@ -303,7 +307,7 @@ class Resumable(Protocol):
 
 
 def open_checkpoint(
-    model: Resumable, corpus: Corpus, groups: AnyArray | None, plan: Iterable[Entry], **facts: Any
+    model: Resumable, corpus: Corpus | StoredCorpus, groups: AnyArray | None, plan: Iterable[Entry], **facts: Any
 ) -> Checkpoint | None:
     """The checkpoint of this fit, if it has one: new, or of the same documents, parameters, plan and budget."""
     if model.checkpoint is None:

@@ -10,6 +10,7 @@ from discreet._errors import InputError, WouldLeak
 from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import numbered, user_ids
+from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.vocabulary import VocabularyCost
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import Ledger
@@ -30,7 +31,7 @@ NOTHING = VocabularyCost((), Ledger(), seeded=False)
 """The cost of words that were not selected privately."""
 
 
-def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
+def vocabulary_cost(corpus: Corpus | StoredCorpus, unit: Unit) -> VocabularyCost:
     """The cost already paid for the words. It is part of the cost of a model trained on them."""
     cost = corpus.vocabulary.cost
     if cost is None:
@@ -44,6 +45,11 @@ def vocabulary_cost(corpus: Corpus, unit: Unit) -> VocabularyCost:
     return cost
 
 
+def is_by_user(corpus: Corpus | StoredCorpus, groups: IntArray | None) -> bool:
+    """Whether a unit is a user; ``groups`` are those of `check_groups`."""
+    return corpus.by_user if isinstance(corpus, StoredCorpus) else groups is not None
+
+
 def digest_of_units(n_documents: int, groups: IntArray | None) -> str:
     """Equal for two fits of one process if they have the same units: documents, or users as `check_groups` numbers
     them."""
@@ -51,13 +57,18 @@ def digest_of_units(n_documents: int, groups: IntArray | None) -> str:
     return hashlib.blake2b(f"{n_documents} {groups is None} ".encode() + users, key=_SECRET).hexdigest()
 
 
-def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
+def units_of(corpus: Corpus | StoredCorpus, groups: IntArray | None) -> str:
+    """`digest_of_units`, also for documents that an engine keeps."""
+    return corpus.source if isinstance(corpus, StoredCorpus) else digest_of_units(corpus.n_documents, groups)
+
+
+def check_vocabulary(corpus: Corpus | StoredCorpus, groups: Any = None) -> tuple[str, ...]:
     """Refuse words that were read from the private text. Returns what must be assumed about the others.
 
     ``groups`` are those of the fit; by default the corpus's own.
     """
     vocabulary = corpus.vocabulary
-    if corpus.codebook is not None and not corpus.codebook.public:
+    if isinstance(corpus, Corpus) and corpus.codebook is not None and not corpus.codebook.public:
         raise WouldLeak(
             "the visual words were learnt from the private pictures, or from some of them: the centre of a rare word "
             "is a mean of a few patches. Instead, learn the codebook from other pictures, which are public (codebook=)."
@@ -80,25 +91,29 @@ def check_vocabulary(corpus: Corpus, groups: Any = None) -> tuple[str, ...]:
     return other_units
 
 
-def check_phrases(corpus: Corpus) -> tuple[str, ...]:
+def check_phrases(corpus: Corpus | StoredCorpus) -> tuple[str, ...]:
     """What must be assumed about phrases. Those of a list are public; others were selected as words are."""
     listed = corpus.tokenizer is not None and isinstance(corpus.tokenizer.phrases, frozenset)
     return (PUBLIC_PHRASES,) if listed else ()
 
 
-def _other_units(corpus: Corpus, given: Any) -> tuple[str, ...]:
+def _other_units(corpus: Corpus | StoredCorpus, given: Any) -> tuple[str, ...]:
     """The condition that [same-unit] needs if the words were not selected on the units of this fit."""
     cost = corpus.vocabulary.cost
     if cost is None:
         return ()
     groups = check_groups(given, corpus)
-    if cost.units == digest_of_units(corpus.n_documents, groups):
+    if cost.units == units_of(corpus, groups):
         return ()
-    return (SAME_UNITS.format(unit=Unit.DOCUMENT if groups is None else Unit.USER),)
+    return (SAME_UNITS.format(unit=Unit.USER if is_by_user(corpus, groups) else Unit.DOCUMENT),)
 
 
-def check_groups(given: Any, corpus: Corpus) -> IntArray | None:
+def check_groups(given: Any, corpus: Corpus | StoredCorpus) -> IntArray | None:
     """A number for the user of each document, or None."""
+    if isinstance(corpus, StoredCorpus):
+        if given is not None:
+            raise InputError("an engine groups documents by user when it reads them. Give groups= there.")
+        return None
     return corpus.users if given is None else numbered(checked_ids(given, corpus))
 
 

@@ -14,13 +14,21 @@ from discreet._errors import DiscreetError, InputError, counted, warn_caller
 from discreet._random import Key
 from discreet._types import AnyArray
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.stored import StoredCorpus
 from discreet.privacy.events import Entry
 from discreet.privacy.guarantee import SEEDED, Basis, Guarantee, Observer, Relation, Unit
 from discreet.privacy.ledger import Budget, Ledger, Reservation, new_run
 from discreet.release.usefulness import Setting, Usefulness, foreseen
 from discreet.training import self_test
 from discreet.training.checkpoint import Checkpoint, open_checkpoint, reopened
-from discreet.training.inputs import NOTHING, check_groups, check_phrases, check_vocabulary, vocabulary_cost
+from discreet.training.inputs import (
+    NOTHING,
+    check_groups,
+    check_phrases,
+    check_vocabulary,
+    is_by_user,
+    vocabulary_cost,
+)
 from discreet.training.own_ledger import OwnLedger, refuse_in_a_search, searched
 from discreet.training.payment import Payment
 
@@ -36,7 +44,7 @@ class PrivateFit:
     def __init__(
         self,
         model: Any,
-        corpus: Corpus,
+        corpus: Corpus | StoredCorpus,
         *,
         unit: Unit | None = None,
         relation: Relation = Relation.ADD_REMOVE,
@@ -47,7 +55,7 @@ class PrivateFit:
         self._model, self._corpus, self._observer = model, corpus, observer
         self._conditions = (*(() if no_word_list else check_vocabulary(corpus, groups)), *check_phrases(corpus))
         self.groups = check_groups(groups, corpus) if unit in (None, Unit.USER) else None
-        self.unit = unit or (Unit.DOCUMENT if self.groups is None else Unit.USER)
+        self.unit = unit or (Unit.USER if is_by_user(corpus, self.groups) else Unit.DOCUMENT)
         self._vocabulary = NOTHING if no_word_list else vocabulary_cost(corpus, self.unit)
         if self._vocabulary.entries and self._vocabulary.ledger.relation != relation:
             raise InputError(

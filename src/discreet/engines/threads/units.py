@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet._errors import InputError
 from discreet._random import Key, Purpose
-from discreet._types import AnyArray, BoolArray, Float32Array, FloatArray, IntArray, UInt16Array, UInt32Array
+from discreet._types import (
+    AnyArray,
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt16Array,
+    UInt32Array,
+)
 from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import Round, Table, Threshold
 from discreet.engines.threads.sums import Sums
@@ -24,7 +33,7 @@ from discreet.kernels.sums.contributions import add_contributions, contribution_
 from discreet.kernels.sums.counts import padded
 from discreet.kernels.sums.residuals import add_residuals, residual_scratch
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
-from discreet.kernels.sweeps.shuffle import shuffle_documents
+from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_numbered
 from discreet.kernels.sweeps.slots import aligned
 from discreet.kernels.sweeps.starts import running_sums, topics_by_word
 
@@ -39,6 +48,41 @@ def unit_numbers(groups: AnyArray | None, n_documents: int) -> IntArray:
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
+class Grouped(NamedTuple):
+    """Tokens of documents, those of one unit after those of another."""
+
+    words: Int32Array
+    offsets: IntArray
+    first_document: IntArray
+    """Of each unit; then the number of documents."""
+    numbers: IntArray
+    """Of each document among all documents, by unit: it determines the document's draws."""
+    n_words: int
+
+    @property
+    def n_units(self) -> int:
+        return len(self.first_document) - 1
+
+    def chosen(self, included: BoolArray) -> Grouped:
+        """The units that ``included`` marks. Their documents keep their numbers."""
+        per_unit = np.diff(self.first_document)
+        documents = np.flatnonzero(np.repeat(included, per_unit))
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[documents])])
+        words = np.empty(offsets[-1], np.int32)
+        gather_documents(self.words, self.offsets, documents, words)
+        first_document = np.concatenate([[0], np.cumsum(per_unit[included])])
+        return Grouped(words, offsets, first_document, self.numbers[documents], self.n_words)
+
+
+def grouped(corpus: Corpus, groups: AnyArray | None) -> Grouped:
+    """The documents of a corpus by unit. ``groups`` holds the user of each document; None: each is a unit."""
+    units = unit_numbers(groups, corpus.n_documents)
+    by_unit = np.argsort(units, kind="stable")
+    documents = corpus if groups is None else corpus[by_unit]
+    first_document = np.searchsorted(units[by_unit], np.arange(int(units.max(initial=-1)) + 2))
+    return Grouped(documents.words, documents.offsets, first_document, np.arange(len(units)), corpus.n_words)
+
+
 class ThreadUnits:
     """The tokens of all units, grouped by unit.
 
@@ -47,7 +91,7 @@ class ThreadUnits:
 
     def __init__(
         self,
-        corpus: Corpus,
+        corpus: Corpus | Grouped,
         groups: AnyArray | None,
         n_topics: int,
         key: Key,
@@ -62,15 +106,12 @@ class ThreadUnits:
                 "noise. Use fewer words or fewer topics."
             )
         self.key = key
-        units = unit_numbers(groups, corpus.n_documents)
-        by_unit = np.argsort(units, kind="stable")
-        documents = corpus if groups is None else corpus[by_unit]
-        self.words = documents.words.copy()  # in a secret order within each document
+        units = corpus if isinstance(corpus, Grouped) else grouped(corpus, groups)
+        self.n_units, self.first_document, self.offsets = units.n_units, units.first_document, units.offsets
+        self._numbers = units.numbers.astype(np.uint32)
+        self.words = units.words.copy()  # in a secret order within each document
         order = np.uint32(Purpose.TOKEN_ORDER)
-        shuffle_documents(self.words, documents.offsets, key.words, order, np.uint32(0))
-        self.n_units = int(units.max(initial=-1)) + 1
-        self.first_document = np.searchsorted(units[by_unit], np.arange(self.n_units + 1))
-        self.offsets = documents.offsets
+        shuffle_numbered(self.words, self.offsets, units.numbers, key.words, order, np.uint32(0))
         # [cap] before anything else is done with a unit
         if np.diff(self.offsets[self.first_document]).max(initial=0) > max_tokens:
             kept = _within_cap(self.offsets, self.first_document, max_tokens)
@@ -189,7 +230,7 @@ class ThreadUnits:
         cuts = np.searchsorted(ends[1:], ends[-1] * shares(self.n_threads), side="left")
         cuts[0], cuts[-1] = 0, len(ends) - 1
         return Batch(
-            numbers=chosen.astype(np.uint32),
+            numbers=self._numbers[chosen],
             starts=self.offsets[chosen],
             offsets=offsets,
             first_document=first_document,
@@ -206,7 +247,7 @@ class Batch:
     """The documents of one round's units, copied together: sweeps need them in contiguous memory."""
 
     numbers: UInt32Array
-    """The number of each document in the engine, which determines its draws."""
+    """The number of each document, which determines its draws."""
     starts: IntArray
     """Where each document lies in the engine."""
     offsets: IntArray

@@ -41,6 +41,10 @@ class ThreadVariationalUnits(ThreadUnits):
         return self._narrow(sum(part.total for part in sums))
 
     def expected(self, given: Round) -> tuple[FloatArray, int]:
+        return self.expected_sums(given) / FINE, int(self.coins(given.number, given.threshold).sum())
+
+    def expected_sums(self, given: Round) -> IntArray:
+        """The expected counts in whole steps of 1/FINE, whose sum does not depend on its order."""
         included = self.coins(given.number, given.threshold)
         chosen = np.flatnonzero(np.repeat(included, np.diff(self.first_document)))
         each = np.arange(len(self.offsets))
@@ -53,7 +57,7 @@ class ThreadVariationalUnits(ThreadUnits):
             add_expected(*documents, self.n_topics, given.local_sweeps, *tables, *scratch[thread], parts[thread])
 
         self._share(chosen, each, work)
-        return self._narrow(sum(parts)) / FINE, int(included.sum())
+        return self._narrow(sum(parts))
 
     def _sizes(self, chosen: IntArray, first_document: IntArray) -> IntArray:
         return np.asarray(np.diff(self.offsets[first_document])[chosen])

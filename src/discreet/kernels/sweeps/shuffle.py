@@ -21,10 +21,15 @@ def gather_documents(words: Int32Array, offsets: IntArray, order: IntArray, out:
 
 
 @kernel
-def shuffle_documents(
-    words: Int32Array, offsets: IntArray, key: UInt32Array, purpose: np.uint32, sweep: np.uint32
+def shuffle_numbered(
+    words: Int32Array,
+    offsets: IntArray,
+    numbers: IntArray,
+    key: UInt32Array,
+    purpose: np.uint32,
+    sweep: np.uint32,
 ) -> None:
-    """Fisher and Yates within each document, in place.
+    """Fisher and Yates within each document, in place. The number of a document determines its draws.
 
     The partner of slot ``i`` is ``floor(r (i + 1) / 2^64)`` with ``r`` the 64 bits at positions ``2i`` and ``2i + 1``;
     no partner is more likely than another by more than a factor ``1 + (i + 1) / 2^64``.
@@ -38,7 +43,16 @@ def shuffle_documents(
     for d in range(offsets.shape[0] - 1):
         start, length = offsets[d], offsets[d + 1] - offsets[d]
         fill_document(
-            key, purpose, sweep, np.uint32(d), 0, places, 0, draws, 0, (2 * length + GROUP - 1) // GROUP * GROUP
+            key,
+            purpose,
+            sweep,
+            np.uint32(numbers[d]),
+            0,
+            places,
+            0,
+            draws,
+            0,
+            (2 * length + GROUP - 1) // GROUP * GROUP,
         )
         for i in range(length - 1, 0, -1):
             bound = np.uint64(i + 1)
@@ -46,3 +60,11 @@ def shuffle_documents(
             carried = high * bound + ((low * bound) >> np.uint64(32))
             partner = np.int64((carried >> np.uint64(32)) & low_half)
             words[start + i], words[start + partner] = words[start + partner], words[start + i]
+
+
+@kernel
+def shuffle_documents(
+    words: Int32Array, offsets: IntArray, key: UInt32Array, purpose: np.uint32, sweep: np.uint32
+) -> None:
+    """As `shuffle_numbered`, with documents numbered by their place."""
+    shuffle_numbered(words, offsets, np.arange(offsets.shape[0] - 1), key, purpose, sweep)

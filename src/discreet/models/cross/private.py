@@ -95,7 +95,9 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
     n_topics: Topics = field(default=10, kw_only=False)  # the plan knows nothing about collections
     collection_names: Annotated[Sequence[str | int] | Mapping[str | int, int], "array-like", dict] | None = None
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, collections: Any = None) -> Self:
+    def fit(  # type: ignore[override]  # there are no tables of an engine to name the columns of
+        self, X: Any, y: Any = None, *, groups: Any = None, collections: Any = None
+    ) -> Self:
         """Train on documents.
 
         ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is taken for them if
@@ -121,6 +123,8 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.engine is not None:
+            raise InputError("PrivateCrossLDA runs on the threads of this machine only. Leave engine= out.")
         if self.collection_names is not None:
             self._names()
 

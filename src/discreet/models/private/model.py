@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import field
 from typing import Any, Self
 
 from discreet._errors import InputError
 from discreet.corpus.corpus import Corpus
-from discreet.engines import open_units
+from discreet.corpus.stored import StoredCorpus
 from discreet.engines.interface import UnitEngine
-from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.base import broadcast_alpha
 from discreet.models.bounds import Alpha, AutoTopics, Clip, Epsilon, LocalSweeps, Units, WordPower, WordPrior
 from discreet.models.estimator import SampledUnits, estimator
 from discreet.models.knowledge import refuse_same_text
+from discreet.models.placed import Placed
 from discreet.models.private.plan import PrivatePlan
 from discreet.models.private.public import PublicOrVectors, check_public_or_vectors, known
 from discreet.models.private.rounds import PrivateRounds
@@ -25,7 +27,7 @@ from discreet.training.private_fit import PrivateFit
 
 
 @estimator
-class PrivateLDA(SampledUnits, TopicModel):
+class PrivateLDA(SampledUnits, Placed):
     """Latent Dirichlet allocation under differential privacy for whole documents, or whole users.
 
     Theorem A of ``docs/guarantees.md``. In each of ``n_rounds`` rounds every unit takes part with probability
@@ -85,6 +87,8 @@ class PrivateLDA(SampledUnits, TopicModel):
         A folder for the private state of a long fit, saved every ``checkpoint_every`` rounds and removed at the end.
         Fit again with the same documents and parameters to resume after an interruption. The plan is then charged in
         stages, and a stage that is repeated is charged twice: the guarantee says so.
+    engine : SparkEngine, optional
+        Where the rounds run; by default on the threads of this machine. The noise is drawn here in any case.
     n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`. A seeded run promises nothing.
 
@@ -121,15 +125,19 @@ class PrivateLDA(SampledUnits, TopicModel):
     word_prior: WordPrior = None
     public: PublicOrVectors = None
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
-        self._check_parameters()
-        corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
-        if self.n_topics == AUTO:
-            return self._fit_planned(corpus, groups)
-        return self._train(corpus, groups, open_units, PrivateRounds)
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **columns: Any) -> Self:
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored.
 
-    def _fit_planned(self, corpus: Corpus, groups: Any) -> Self:
+        If ``X`` is a table of ``engine``, ``groups`` names its column of user ids, and ``columns`` are the other
+        arguments of ``engine.read``: ``text=`` or ``counts=``, ``vocabulary=`` and ``tokenizer=``.
+        """
+        self._check_parameters()
+        with self._documents(X, groups, columns, self.max_tokens) as (corpus, groups):
+            if self.n_topics == AUTO:
+                return self._fit_planned(corpus, groups)
+            return self._train(corpus, groups, self._backend.open_units, PrivateRounds)
+
+    def _fit_planned(self, corpus: Corpus | StoredCorpus, groups: Any) -> Self:
         """Train with as many topics as the plan says. ``n_topics`` itself stays "auto", as scikit-learn asks."""
         budget = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
         parameters = self.get_params(deep=False)
@@ -146,7 +154,7 @@ class PrivateLDA(SampledUnits, TopicModel):
 
     def _train(
         self,
-        corpus: Corpus,
+        corpus: Corpus | StoredCorpus,
         groups: Any,
         open_engine: Callable[..., UnitEngine],
         rounds: type[PrivateRounds],
@@ -168,13 +176,13 @@ class PrivateLDA(SampledUnits, TopicModel):
         engine = open_engine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
-        self._foresee(plan)
-        payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before noise is drawn
-        training = rounds(self, plan, engine, payment, alpha, fit.saved, prior, public)
-        self.history_, conditions = self._run_sweeps(
-            self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
-        )
-        engine.close()
+        with closing(engine):
+            self._foresee(plan)
+            payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before any noise
+            training = rounds(self, plan, engine, payment, alpha, fit.saved, prior, public)
+            self.history_, conditions = self._run_sweeps(
+                self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
+            )
         payment.settle()
         training.finish(fit.setting)
         self.alpha_, self.beta_ = alpha, 1.0 / corpus.n_words
@@ -185,6 +193,8 @@ class PrivateLDA(SampledUnits, TopicModel):
         given = [f"{name} is public" for name in ("n_units", "word_prior") if getattr(self, name) is not None]
         if public.condition:
             given.append(public.condition)
+        if self.engine is not None:
+            given.append(self.engine.condition)
         fit.end(plan.entries, plan.epsilon, *assumed, *given, *conditions)
         return self
 

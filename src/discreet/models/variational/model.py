@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import field
 from numbers import Real
 from typing import Annotated, Any, Self
@@ -12,11 +13,12 @@ from sklearn.utils._param_validation import Interval
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet.corpus.corpus import Corpus
-from discreet.engines import open_variational_units
-from discreet.engines.interface import VariationalUnitEngine
-from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.corpus.stored import StoredCorpus
+from discreet.engines.interface import LARGEST_UNIT, VariationalUnitEngine
+from discreet.models.base import broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, Clip, Epsilon, LocalSweeps, Prior, Topics, Units, WordPower
 from discreet.models.estimator import SampledUnits, estimator
+from discreet.models.placed import Placed
 from discreet.models.private import shrink
 from discreet.models.private.plan import PrivatePlan
 from discreet.models.variational.rounds import ExactRounds, PublishedPlan, PublishedRounds, VariationalRounds
@@ -27,7 +29,7 @@ from discreet.training.private_fit import PrivateFit
 
 
 @estimator
-class VariationalLDA(SampledUnits, TopicModel):
+class VariationalLDA(SampledUnits, Placed):
     """Latent Dirichlet allocation by stochastic variational Bayes [1]_, under differential privacy [2]_ or without.
 
     In each round every unit (document, or user with ``groups=``) takes part with probability ``sampling_rate``, decided
@@ -94,6 +96,8 @@ class VariationalLDA(SampledUnits, TopicModel):
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
     checkpoint, checkpoint_every :
         As in :class:`~discreet.PrivateLDA`; our form only.
+    engine : SparkEngine, optional
+        Where the rounds run; by default on the threads of this machine.
     n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`. A seeded run promises nothing.
 
@@ -165,50 +169,65 @@ class VariationalLDA(SampledUnits, TopicModel):
             setting["noise_multiplier"] = None
         return cls(**{**setting, **changes})
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored."""
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **columns: Any) -> Self:
+        """Train on documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is ignored.
+
+        If ``X`` is a table of ``engine``, the other arguments are as in :class:`~discreet.PrivateLDA`.
+        """
         self._check_parameters()
         self._check_together()
-        alpha = broadcast_alpha(self.alpha, self.n_topics)
         exact = self.epsilon is None and self.noise_multiplier is None
-        corpus = self._read(X, reset=True, max_tokens=None if exact else self.max_tokens)
-        self.alpha_, self.beta_ = alpha, float(self.beta)
-        if exact:
-            return self._fit_exact(corpus)
-        fit = PrivateFit(self, corpus, groups=groups)
+        with self._documents(X, groups, columns, None if exact else self.max_tokens) as (corpus, groups):
+            self.alpha_, self.beta_ = broadcast_alpha(self.alpha, self.n_topics), float(self.beta)
+            return self._fit_exact(corpus) if exact else self._fit_private(corpus, groups)
+
+    def _fit_private(self, corpus: Corpus | StoredCorpus, groups: Any) -> Self:
+        alpha, fit = self.alpha_, PrivateFit(self, corpus, groups=groups)
         assumed = () if self.n_units is None else ("n_units is public",)
+        if self.engine is not None:
+            assumed = (*assumed, self.engine.condition)
         if self.as_published:
             published = PublishedPlan.make(self, corpus.n_words, fit.vocabulary_entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             reservation = fit.reserve((published.rounds,))  # [reserve-published] before any noise
-            conditions = self._train(PublishedRounds(self, published, engine, reservation, alpha))
+            with closing(engine):
+                conditions = self._train(PublishedRounds(self, published, engine, reservation, alpha))
             fit.end((published.rounds,), published.epsilon, *assumed, *conditions)
         else:
             plan = self._plan(corpus.n_words, fit.vocabulary_entries)
             fit.resume(plan.entries)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
-            payment = fit.pay(self.n_rounds, plan.rounds, preliminary=plan.preliminary)  # [reserve] before any noise
-            training = VariationalRounds(self, plan, engine, payment, alpha, fit.saved)
-            self.history_, conditions = self._run_sweeps(
-                self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
-            )
+            with closing(engine):
+                payment = fit.pay(
+                    self.n_rounds, plan.rounds, preliminary=plan.preliminary
+                )  # [reserve] before any noise
+                training = VariationalRounds(self, plan, engine, payment, alpha, fit.saved)
+                self.history_, conditions = self._run_sweeps(
+                    self.n_rounds, training.round, done=payment.done, pause=payment.pause(training._state)
+                )
             training.finish(fit.setting)
             payment.settle()
             fit.end(plan.entries, plan.epsilon, *assumed, *conditions)
-        engine.close()
         return self
 
-    def _fit_exact(self, corpus: Corpus) -> Self:
-        check_sizes(corpus, self.n_topics)
+    def _fit_exact(self, corpus: Corpus | StoredCorpus) -> Self:
+        most = LARGEST_UNIT
+        if isinstance(corpus, Corpus):
+            check_sizes(corpus, self.n_topics)
+            most = max(corpus.n_tokens, 1)
         key = Key.open(self.random_state)
-        engine = self._engine(corpus, None, key, max(corpus.n_tokens, 1))
-        self._train(ExactRounds(self, engine, self.alpha_))
-        engine.close()
+        engine = self._engine(corpus, None, key, most)
+        with closing(engine):
+            self._train(ExactRounds(self, engine, self.alpha_))
         self.guarantee_ = Guarantee.none(EXACT_COUNTS, *((SEEDED,) if key.seeded else ()))
         return self
 
-    def _engine(self, corpus: Corpus, ids: Any, key: Key, max_tokens: int) -> VariationalUnitEngine:
-        return open_variational_units(corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads)
+    def _engine(self, corpus: Corpus | StoredCorpus, ids: Any, key: Key, max_tokens: int) -> VariationalUnitEngine:
+        opened = self._backend.open_variational_units
+        engine: VariationalUnitEngine = opened(
+            corpus, ids, self.n_topics, key, max_tokens=max_tokens, n_threads=self.n_threads
+        )
+        return engine
 
     def _train(self, training: PublishedRounds | ExactRounds) -> tuple[str, ...]:
         """Run the rounds and set the topics. Returns the conditions that the rounds add to the guarantee."""
