@@ -180,9 +180,9 @@ FIGURE_2 = Experiment(
         "The error is the mean ℓ1 distance of a true topic to its partner, pairs being such that the sum is least. A "
         "true topic without a partner is compared with the mean of the topics found.",
         "Configurations: `SpectralLDA(configuration=1…4, as_published=True)` with constants of the paper's appendix "
-        "and SpectralLDA's default shares of the budget. The paper searches for the best shares, by the truth; we do "
-        "not. Their ε is only claimed, and for neighbours that replace a document; ours is for one that is added or "
-        "removed.",
+        "and SpectralLDA's default shares of the budget. The paper searches for the best shares, by the truth: "
+        "`decarolis2020 figure2-search` has that. Their ε is only claimed, and for neighbours that replace a document; "
+        "ours is for one that is added or removed.",
         "VI of Park et al.: `VariationalLDA.paper_settings()` at this ε and δ, with at most as many tokens of a "
         "document as the mean has, and a clip of a tenth of that, as theirs. VariationalLDA: our form of it. LDA: 150 "
         "Gibbs sweeps. All know α₀, and none the share of each topic.",
