@@ -16,9 +16,18 @@ from discreet import Release
 from tests.support.spark import ROOT
 
 
+SHORT = """
+import sys
+from discreet import PrivateLDA
+from discreet.cli import main
+PrivateLDA.__init__.__kwdefaults__["n_rounds"] = 4  # of 300: the command has no option for it
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 def discreet(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "discreet", *arguments]
+    command = [sys.executable, "-c", SHORT, *arguments]
     known = {**os.environ, "PYTHONPATH": paths, "SPARK_LOCAL_IP": "127.0.0.1", **environment}
     return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, check=False)
 
