@@ -15,7 +15,6 @@ pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
 from discreet import Release
 from tests.support.spark import ROOT
 
-
 SHORT = """
 import sys
 from discreet import PrivateLDA

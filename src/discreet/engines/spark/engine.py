@@ -233,7 +233,10 @@ class SparkEngine:
         documents = Documents(Vocabulary.of(vocabulary), None if counts is not None else Tokenizer.of(tokenizer))
         mix = partial(mixtures, topics, alpha, n_threads=1, alpha_rest=alpha_rest)
         schema = StructType([*table.schema.fields, StructField(column, ArrayType(DoubleType(), False), False)])
-        return table.withColumn(DOCUMENT, source).mapInArrow(_Mix(documents, mix, self._before, column), schema)
+        plain = [_column(name).alias(f"c{i}") for i, name in enumerate(table.columns)]  # mapInArrow takes no dots
+        names = (*table.columns, column)
+        rows = table.select(*plain, source.alias(DOCUMENT))
+        return rows.mapInArrow(_Mix(documents, mix, self._before, names), schema)
 
 
 def _column(name: str) -> Any:
@@ -248,7 +251,7 @@ class _Mix:
     documents: Documents
     mix: Callable[[Corpus], FloatArray]
     before: Everywhere
-    column: str
+    names: tuple[str, ...]
 
     def __call__(self, batches: Batches) -> Batches:
         self.before()
@@ -256,4 +259,4 @@ class _Mix:
             rows = pa.Table.from_batches([batch])
             found = self.mix(self.documents.corpus(batch)) if batch.num_rows else np.empty((0, 1))
             shares = pa.ListArray.from_arrays(np.arange(len(found) + 1, dtype=np.int32) * found.shape[1], found.ravel())
-            yield from rows.drop_columns(DOCUMENT).append_column(self.column, shares).to_batches()
+            yield from rows.drop_columns(DOCUMENT).append_column("", shares).rename_columns(self.names).to_batches()

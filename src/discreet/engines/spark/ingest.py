@@ -29,8 +29,8 @@ from discreet.engines.spark.shards import COLUMNS, TOKENS, packed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-DOCUMENT = "the document, for discreet"
-"""Name of a column, which no table of the user has."""
+DOCUMENT = "document"
+"""The column that holds it, whatever its name in the table."""
 DOCUMENTS = pa.schema([("user", pa.string()), ("dotted", pa.bool_()), ("words", pa.binary())])
 
 
