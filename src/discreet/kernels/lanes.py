@@ -76,9 +76,11 @@ def _elementwise(op: Callable[..., Any], on: _LanesType, instruction: str) -> No
 _elementwise(operator.add, _f32x16, "fadd")
 _elementwise(operator.sub, _f32x16, "fsub")
 _elementwise(operator.mul, _f32x16, "fmul")
+_elementwise(operator.truediv, _f32x16, "fdiv")
 _elementwise(operator.add, _f64x16, "fadd")
 _elementwise(operator.sub, _f64x16, "fsub")
 _elementwise(operator.mul, _f64x16, "fmul")
+_elementwise(operator.truediv, _f64x16, "fdiv")
 _elementwise(operator.add, _u32x16, "add")
 _elementwise(operator.mul, _u32x16, "mul")
 _elementwise(operator.xor, _u32x16, "xor")
@@ -254,6 +256,43 @@ def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
         upper = builder.shuffle_vector(lanes, lanes, _lane_numbers([(lane + half) % LANES for lane in range(LANES)]))
         lanes = builder.fadd(lanes, upper)
     return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+
+
+def add_up_rows(array: Any, start: Int) -> Any:
+    """Lane i is the sum of row i of the 16 by 16 values from ``start`` on, each by the tree of :func:`add_up`."""
+    rows = array[start : start + LANES * LANES].reshape(LANES, LANES)
+    for half in (8, 4, 2, 1):
+        rows = rows[:, :half] + rows[:, half : 2 * half]
+    return rows[:, 0].copy()
+
+
+@_compiled(add_up_rows, lambda array, start: _BY_DTYPE[array.dtype](array, types.intp))
+def _(context: Any, builder: Any, signature: Any, array: Any, start: Any) -> Any:
+    # Two vectors at a time become one that holds the half sums of both: fifteen additions for sixteen rows.
+    llvm = signature.return_type.llvm
+    first = _pointer(context, builder, signature.args[0], array, start, llvm)
+    vectors = [builder.load(builder.gep(first, [ir.Constant(ir.IntType(64), i)]), align=4) for i in range(LANES)]
+    for half in (8, 4, 2, 1):
+        blocks = [range(block, block + half) for block in range(0, LANES, 2 * half)]
+        lower = _lane_numbers([n for block in blocks for other in (0, LANES) for n in (lane + other for lane in block)])
+        upper = _lane_numbers(
+            [n for block in blocks for other in (0, LANES) for n in (lane + half + other for lane in block)]
+        )
+        pairs = zip(vectors[:half], vectors[half:], strict=True)
+        vectors = [
+            builder.fadd(builder.shuffle_vector(a, b, lower), builder.shuffle_vector(a, b, upper)) for a, b in pairs
+        ]
+    return vectors[0]
+
+
+def at_least(lanes: Any, least: Any) -> Any:
+    """The larger of the two in each lane; neither may be NaN."""
+    return np.where(lanes > least, lanes, least)
+
+
+@_compiled(at_least, lambda lanes, least: lanes(lanes, least))
+def _(context: Any, builder: Any, signature: Any, lanes: Any, least: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", lanes, least), lanes, least)
 
 
 def truncate(lanes: F32Lanes) -> F32Lanes:

@@ -1,0 +1,198 @@
+"""Collapsed steps: every token keeps a distribution over topics in place of one topic (CVB0, Asuncion et al. 2009).
+
+Under frozen weights φ̃ the tokens of word w in document d have the topics
+
+    q_wk ∝ φ̃[w, k] · (max(n[d, k] − p_wk, 0) + α_k),    p_wk ∝ φ̃[w, k] · (n[d, k] + α_k),    n[d, k] = Σ count(w) · q_wk
+
+n[d, ·] is the document's expected counts after the step before, and p the share of one token in them, which is taken
+out as a draw takes out its own topic. p is computed anew from n: a table of all shares would be as large as all pairs
+of document and word times the topics. So a step reads and writes one row of n per document, and all pairs of a step are
+independent of each other.
+
+Sixteen pairs are computed at a time, also of several documents: their sums over topics are turned into one vector, with
+one division for all (``lanes.add_up_rows``). Without that, each pair would wait for two sums and two divisions.
+
+Sums over documents are whole numbers, so threads may add them in any order. Word w counts in steps of 1 / scale[w], a
+power of two for which all of its tokens stay below 2^30. A document rounds each number down after adding a fraction
+that runs through [0, 1) from document to document: shares that are smaller than a step are then not lost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt32Array
+from discreet.kernels.compile import at, bare_kernel, part
+from discreet.kernels.lanes import LANES, add_up_rows, at_least, load, splat, store, whole_32
+from discreet.kernels.sweeps.slots import aligned
+
+MOST = 2**30
+"""The largest sum of a word, in its steps; rounding adds at most one step for each of its documents."""
+
+_GOLDEN = np.uint64(2654435769)
+"""2^32 divided by the golden ratio: its multiples, modulo 2^32, spread evenly."""
+
+
+
+
+def collapsed_scratch(width: Int) -> tuple[Float32Array, IntArray]:
+    """Working memory of one thread, for a batch of 32 pairs, or 16 where rows are long.
+
+    Floats: unnormalised shares of each pair, the factors of its document, the new counts of one document, lane sums,
+    and three numbers for each pair. Integers: where the row of each pair's word starts; of each document in the batch
+    its place, and where its pairs end.
+    """
+    batch = LANES if width > 128 else 2 * LANES
+    return aligned((2 * batch + 1) * width + batch * (LANES + 3), np.float32), np.zeros(3 * batch, np.int64)
+
+
+class LastShare(NamedTuple):
+    """How the last topic is weighed under a Beta-Liouville prior; kernels take None in its place for a Dirichlet
+    prior."""
+
+    mark: Float32Array
+    """One for the last topic, zero for the others."""
+    more: Float32Array
+    """For each document by how much its factor differs from 1: (Λ + m) / (a + m) − 1."""
+
+    @classmethod
+    def of(cls, alpha: FloatArray, rest: float, lengths: IntArray, expected: Float32Array) -> LastShare:
+        """From the document prior, the documents' lengths and their expected counts, document × width.
+
+        m counts the other tokens with other topics, as in ``last_topic.py``. A token's own share in it is taken to be
+        that of an average token, so that m is the same for all tokens of a document.
+        """
+        topic = len(alpha) - 1
+        mark = aligned(expected.shape[1], np.float32)
+        mark[topic] = 1.0
+        inner, n = float(alpha[:-1].sum()), np.maximum(lengths, 1)
+        m = (n - 1) * np.clip(1.0 - expected[:, topic] / n, 0.0, 1.0)
+        return cls(mark, ((inner - rest) / (rest + m)).astype(np.float32))
+
+
+@part
+def _fraction(number: np.uint32) -> np.float32:
+    """In [0, 1), a multiple of 2^-24."""
+    mixed = (np.uint64(number) * _GOLDEN >> np.uint64(8)) & np.uint64(0xFFFFFF)
+    return np.float32(mixed) * np.float32(2.0**-24)
+
+
+@bare_kernel
+def collapse_documents(
+    words: Int32Array,
+    counts: Float32Array,
+    steps: Float32Array,
+    offsets: IntArray,
+    numbers: UInt32Array,
+    expected: Float32Array,
+    first: Int,
+    last: Int,
+    weights: Float32Array,
+    alpha: Float32Array,
+    last_share: LastShare | None,
+    floats: Float32Array,
+    integers: IntArray,
+    sums: UInt32Array,
+) -> None:
+    """One step of documents ``first`` to ``last - 1``: new rows in ``expected``, and the same added to ``sums``.
+
+    ``words`` and ``counts`` hold the different words of each document, which start at ``offsets``, and ``steps`` the
+    counts times the scale of the word. ``expected``, document × width, ``weights`` and ``sums``, word × width, are
+    flat; width is a multiple of 16, and weights beyond the last topic are zero. Sixteen more pairs can be read after
+    the last. With a Beta-Liouville prior, the weights of the last topic are multiplied by the document's factor.
+    """
+    width = alpha.shape[0]
+    batch = np.int64(integers.shape[0] // 3)
+    its_document, its_end = batch, 2 * batch
+    factors = batch * width
+    new = factors + batch * width
+    totals = new + width
+    inverses = totals + batch * LANES
+    shares = inverses + batch
+    whole_shares = shares + batch
+    nothing, one = splat(np.float32(0)), splat(np.float32(1))
+    d, start, stop = np.int64(first), offsets[at(first)], offsets[at(last)]
+    while start < stop:
+        n = min(batch, stop - start)
+        # 1. The totals of sixteen pairs: of each its word's weights times the factors of its document.
+        i = np.int64(0)
+        n_runs = 0
+        own = factors
+        while i < n:
+            while offsets[at(d + 1)] <= start + i:
+                d += 1
+            end = min(n, offsets[at(d + 1)] - start)
+            integers[at(its_document + n_runs)], integers[at(its_end + n_runs)] = d, end
+            n_runs += 1
+            for k in range(0, width, LANES):
+                store(floats, own + k, load(expected, d * width + k) + load(alpha, k))
+            for j in range(i, end):
+                row = np.int64(words[at(start + j)]) * width
+                integers[at(j)] = row
+                total = nothing
+                for k in range(0, width, LANES):
+                    weight = load(weights, row + k)
+                    if last_share is not None:
+                        weight = weight * (one + load(last_share.mark, k) * splat(last_share.more[at(d)]))
+                    total = total + weight * load(floats, own + k)
+                store(floats, totals + LANES * j, total)
+            own += width
+            i = end
+        for j in range(0, n, LANES):
+            store(floats, inverses + j, one / add_up_rows(floats, totals + LANES * j))
+
+        # 2. The same without the token's own share.
+        i, own = np.int64(0), factors
+        for run in range(n_runs):
+            document, end = integers[at(its_document + run)], integers[at(its_end + run)]
+            for j in range(i, end):
+                row, inverse = integers[at(j)], splat(floats[at(inverses + j)])
+                total = nothing
+                for k in range(0, width, LANES):
+                    weight, factor = load(weights, row + k), load(floats, own + k)
+                    if last_share is not None:
+                        weight = weight * (one + load(last_share.mark, k) * splat(last_share.more[at(document)]))
+                    share = weight * at_least(factor - weight * factor * inverse, load(alpha, k))
+                    store(floats, j * width + k, share)
+                    total = total + share
+                store(floats, totals + LANES * j, total)
+            own += width
+            i = end
+        for j in range(0, n, LANES):
+            inverse = one / add_up_rows(floats, totals + LANES * j)
+            store(floats, shares + j, load(counts, start + j) * inverse)
+            store(floats, whole_shares + j, load(steps, start + j) * inverse)
+
+        # 3. Add them up, for the document and for the word: two pairs at a time, to load a document's counts once.
+        i = np.int64(0)
+        for run in range(n_runs):
+            document, end = integers[at(its_document + run)], integers[at(its_end + run)]
+            fraction = splat(_fraction(numbers[at(document)]))
+            if offsets[at(document)] == start + i:
+                for k in range(0, width, LANES):
+                    store(floats, new + k, nothing)
+            if (end - i) & 1:
+                row, place = integers[at(i)], i * width
+                each, step = splat(floats[at(shares + i)]), splat(floats[at(whole_shares + i)])
+                for k in range(0, width, LANES):
+                    share = load(floats, place + k)
+                    store(floats, new + k, load(floats, new + k) + share * each)
+                    store(sums, row + k, load(sums, row + k) + whole_32(share * step + fraction))
+                i += 1
+            while i < end:
+                row, place = integers[at(i)], i * width
+                next_row = integers[at(i + 1)]
+                each, step = splat(floats[at(shares + i)]), splat(floats[at(whole_shares + i)])
+                next_each, next_step = splat(floats[at(shares + i + 1)]), splat(floats[at(whole_shares + i + 1)])
+                for k in range(0, width, LANES):
+                    share, next_share = load(floats, place + k), load(floats, place + width + k)
+                    store(floats, new + k, load(floats, new + k) + share * each + next_share * next_each)
+                    store(sums, row + k, load(sums, row + k) + whole_32(share * step + fraction))
+                    store(sums, next_row + k, load(sums, next_row + k) + whole_32(next_share * next_step + fraction))
+                i += 2
+            if offsets[at(document + 1)] == start + end:
+                for k in range(0, width, LANES):
+                    store(expected, document * width + k, load(floats, new + k))
+        start += n
