@@ -101,6 +101,11 @@ def _lane_numbers(numbers: list[int]) -> ir.Constant:
     return ir.Constant(ir.VectorType(ir.IntType(32), LANES), numbers)
 
 
+def _intrinsic(builder: Any, name: str, lanes: Any) -> Any:
+    kind = ir.FunctionType(_f32x16.llvm, [_f32x16.llvm])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f32"), [lanes])
+
+
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 
@@ -213,6 +218,16 @@ def _(context: Any, builder: Any, signature: Any, array: Any, start: Any) -> Any
 # --- choices --------------------------------------------------------------------------------------------------------
 
 
+def low_bits(lanes: U32Lanes) -> U32Lanes:
+    """The lower sixteen bits of each lane."""
+    return lanes & np.uint32(0xFFFF)
+
+
+@_compiled(low_bits, lambda lanes: _u32x16(lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    return builder.and_(lanes, ir.Constant(_u32x16.llvm, [0xFFFF] * LANES))
+
+
 def as_float(lanes: U32Lanes) -> F32Lanes:
     """Whole numbers below 2^24 as float32, exactly."""
     return lanes.astype(np.float32)
@@ -241,6 +256,16 @@ def whole_32(lanes: F32Lanes) -> U32Lanes:
 @_compiled(whole_32, lambda lanes: _u32x16(lanes))
 def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
     return builder.fptosi(lanes, _u32x16.llvm)
+
+
+def square_root(lanes: F32Lanes) -> F32Lanes:
+    """Of numbers that are not negative; IEEE 754 rounds it in one way."""
+    return np.sqrt(lanes)
+
+
+@_compiled(square_root, lambda lanes: _f32x16(lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    return _intrinsic(builder, "sqrt", lanes)
 
 
 def add_up(lanes: Any) -> Any:
@@ -302,8 +327,7 @@ def truncate(lanes: F32Lanes) -> F32Lanes:
 
 @_compiled(truncate, lambda lanes: _f32x16(lanes))
 def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
-    kind = ir.FunctionType(_f32x16.llvm, [_f32x16.llvm])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.trunc.v{LANES}f32"), [lanes])
+    return _intrinsic(builder, "trunc", lanes)
 
 
 def whole_53(high: U32Lanes, low: U32Lanes) -> F64Lanes:

@@ -12,9 +12,10 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.layout import Layout
 from discreet.engines.threads.passes import ThreadPasses
 from discreet.kernels.lanes import LANES
-from discreet.kernels.sums.expected import counts_of_sums, expected_alpha_statistics
+from discreet.kernels.sums.expected import counts_of_sums, whole_alpha_statistics
 from discreet.kernels.sweeps.collapsed import MOST, LastShare, collapse_documents, collapsed_scratch
 from discreet.kernels.sweeps.pairs import count_pairs, find_pairs
+from discreet.kernels.sweeps.scatter import scatter_counts, scatter_scratch
 from discreet.kernels.sweeps.slots import BITS_SIZE, SLOTS_SIZE, aligned
 from discreet.kernels.sweeps.starts import first_topics
 
@@ -61,6 +62,7 @@ class ThreadCollapsed(ThreadPasses):
     def use_threads(self, n_threads: int | None) -> None:
         super().use_threads(n_threads)
         self._scratch = [collapsed_scratch(self._width) for _ in range(self.n_threads)]
+        self._bits = [scatter_scratch() for _ in range(self.n_threads)]
         self._sums = []
 
     def draw_first_topics(self) -> None:
@@ -82,13 +84,16 @@ class ThreadCollapsed(ThreadPasses):
 
     def _pass(self, weights: Float32Array, alpha: FloatArray, number: int, alpha_rest: float | None) -> None:
         documents = (self._words, self._pair_counts, self._steps, self.offsets, self._numbers, self._expected)
+        stream = (self.key.words, np.uint32(Purpose.DOCUMENT_COUNTS), np.uint32(number))
         row, near, last_share = self._row(alpha), self._near(weights), None
         if alpha_rest is not None:
             last_share = LastShare.of(alpha, alpha_rest, self._lengths, self._by_document())
 
         def work(thread: int, piece: int) -> None:
+            first, last = self._pieces[piece]
             tables = (near(thread), row, last_share)
-            collapse_documents(*documents, *self._pieces[piece], *tables, *self._scratch[thread], self._sums[thread])
+            collapse_documents(*documents, first, last, *tables, *self._scratch[thread], self._sums[thread])
+            scatter_counts(self._numbers, self._expected, first, last, self._width, *stream, self._bits[thread])
 
         self._add_up(work)
 
@@ -125,7 +130,7 @@ class ThreadCollapsed(ThreadPasses):
         expected = self._by_document()
 
         def work(first: int, last: int, numerators: FloatArray) -> float:
-            return expected_alpha_statistics(expected, self._lengths, first, last, alpha, numerators)
+            return whole_alpha_statistics(expected, self._lengths, first, last, alpha, numerators)
 
         return self._alpha_sums(work, self.offsets)
 

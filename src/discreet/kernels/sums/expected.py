@@ -41,14 +41,14 @@ def expected_rising_sum(n: float, prior: float) -> float:
 
 
 @kernel
-def expected_alpha_statistics(
+def whole_alpha_statistics(
     expected: Float32Array, lengths: IntArray, first: Int, last: Int, alpha: FloatArray, numerators: FloatArray
 ) -> float:
-    """As ``counts.alpha_statistics``, of expected counts, document × width."""
+    """As ``counts.alpha_statistics``, of scattered counts, which are whole numbers, document × width."""
     total, denominator = alpha.sum(), 0.0
     for d in range(first, last):
         for k in range(alpha.shape[0]):
-            numerators[k] += expected_rising_sum(np.float64(expected[d, k]), alpha[k])
+            numerators[k] += rising_sum(np.float64(expected[d, k]), alpha[k])
         denominator += rising_sum(np.float64(lengths[d]), total)
     return denominator
 
