@@ -9,15 +9,20 @@ import numpy as np
 from discreet._random import Key, Purpose
 from discreet._types import Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from discreet.corpus.corpus import Corpus
+from discreet.engines.interface import Table
 from discreet.engines.threads.layout import Layout
 from discreet.engines.threads.passes import ThreadPasses
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.expected import counts_of_sums, whole_alpha_statistics
-from discreet.kernels.sweeps.collapsed import MOST, LastShare, collapse_documents, collapsed_scratch
+from discreet.kernels.sweeps.collapsed import MOST, LastShare, OwnWords, collapse_documents, collapsed_scratch
 from discreet.kernels.sweeps.pairs import count_pairs, find_pairs
 from discreet.kernels.sweeps.scatter import scatter_counts, scatter_scratch
 from discreet.kernels.sweeps.slots import BITS_SIZE, SLOTS_SIZE, aligned
 from discreet.kernels.sweeps.starts import first_topics
+
+
+LEAST = 1e-6
+"""Of what is left of a word's count and prior in a topic, when its own tokens are taken out."""
 
 
 class ThreadCollapsed(ThreadPasses):
@@ -82,16 +87,27 @@ class ThreadCollapsed(ThreadPasses):
 
         self._add_up(work)
 
-    def _pass(self, weights: Float32Array, alpha: FloatArray, number: int, alpha_rest: float | None) -> None:
+    def _pass(
+        self,
+        weights: Float32Array,
+        alpha: FloatArray,
+        number: int,
+        alpha_rest: float | None,
+        made_of: tuple[Table, FloatArray] | None,
+    ) -> None:
         documents = (self._words, self._pair_counts, self._steps, self.offsets, self._numbers, self._expected)
         stream = (self.key.words, np.uint32(Purpose.DOCUMENT_COUNTS), np.uint32(number))
-        row, near, last_share = self._row(alpha), self._near(weights), None
+        row, near, own_words, last_share = self._row(alpha), self._near(weights), None, None
+        if made_of is not None:
+            prior, scale = made_of
+            least = np.maximum(np.atleast_2d(prior).min(axis=0), LEAST)
+            own_words = OwnWords(self._row(scale), self._row(least * scale))
         if alpha_rest is not None:
             last_share = LastShare.of(alpha, alpha_rest, self._lengths, self._by_document())
 
         def work(thread: int, piece: int) -> None:
             first, last = self._pieces[piece]
-            tables = (near(thread), row, last_share)
+            tables = (near(thread), row, own_words, last_share)
             collapse_documents(*documents, first, last, *tables, *self._scratch[thread], self._sums[thread])
             scatter_counts(self._numbers, self._expected, first, last, self._width, *stream, self._bits[thread])
 

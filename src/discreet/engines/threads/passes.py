@@ -68,16 +68,24 @@ class ThreadPasses:
         scale: FloatArray,
         alpha_rest: float | None = None,
     ) -> None:
-        self._pass(self._fill_weights(statistic, prior, scale), alpha, number, alpha_rest)
+        self._pass(self._fill_weights(statistic, prior, scale), alpha, number, alpha_rest, (prior, scale))
 
     def sweep_rows(
         self, weights: WeightRows, alpha: FloatArray, number: int, *, alpha_rest: float | None = None
     ) -> None:
         rows = self._weight_rows()
         self._each_share(lambda first, last: weights.write(first, last, rows), weights.n_groups)
-        self._pass(rows.reshape(-1), alpha, number, alpha_rest)
+        self._pass(rows.reshape(-1), alpha, number, alpha_rest, None)
 
-    def _pass(self, weights: Float32Array, alpha: FloatArray, number: int, alpha_rest: float | None) -> None:
+    def _pass(
+        self,
+        weights: Float32Array,
+        alpha: FloatArray,
+        number: int,
+        alpha_rest: float | None,
+        made_of: tuple[Table, FloatArray] | None,
+    ) -> None:
+        """One pass. ``made_of`` are prior and scale of the weights, if the engine made them."""
         raise NotImplementedError
 
     def _near(self, weights: Float32Array) -> Callable[[int], Float32Array]:

@@ -96,7 +96,14 @@ class ThreadSweeps(ThreadPasses):
         offsets = np.concatenate([[0], np.cumsum(self._layout.lengths)])
         return Tokens(self.words[places], offsets, self.topics[places])
 
-    def _pass(self, weights: Float32Array, alpha: FloatArray, number: int, alpha_rest: float | None) -> None:
+    def _pass(
+        self,
+        weights: Float32Array,
+        alpha: FloatArray,
+        number: int,
+        alpha_rest: float | None,
+        made_of: tuple[Table, FloatArray] | None,
+    ) -> None:
         alpha32, last_topic = self._rows(alpha, alpha_rest)
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
         documents = (self.words, self.offsets, self._numbers, self.topics)

@@ -1,16 +1,17 @@
-"""Collapsed steps: every token keeps a distribution over topics in place of one topic (CVB0, Asuncion et al. 2009).
+"""Collapsed steps: every token has a distribution over topics in place of one topic (CVB0, Asuncion et al. 2009).
 
-Under frozen weights φ̃ the tokens of word w in document d have the topics
+Under weights φ̃[w, k] = (n[w, k] + β) · scale_k, which are frozen, each of the c tokens of word w in document d has
 
-    q_wk ∝ φ̃[w, k] · (max(n[d, k] − p_wk, 0) + α_k),    p_wk ∝ φ̃[w, k] · (n[d, k] + α_k),    n[d, k] = Σ count(w) · q_wk
+    q_k ∝ max(φ̃[w, k] − c · p_k · scale_k, β · scale_k) · max(n[d, k] + α_k − p_k, α_k),    p_k ∝ φ̃[w, k] · (n[d, k] + α_k)
 
-n[d, ·] is the document's expected counts after the step before, and p the share of one token in them, which is taken
-out as a draw takes out its own topic. p is computed anew from n: a table of all shares would be as large as all pairs
-of document and word times the topics. So a step reads and writes one row of n per document, and all pairs of a step are
+p is the share of one token in the counts, which is taken out of those of the document, as a draw takes out its own
+topic; and all c tokens of the pair of document and word are taken out of the counts of the word. The shares that the
+step before computed are not kept: they would be as many numbers as pairs times topics, to be read and written in every
+step. p, computed anew, is nearly the same. So a step reads and writes one row n[d, ·] per document, and pairs are
 independent of each other.
 
-Sixteen pairs are computed at a time, also of several documents: their sums over topics are turned into one vector, with
-one division for all (``lanes.add_up_rows``). Without that, each pair would wait for two sums and two divisions.
+A batch of pairs, also of several documents, is computed together: the sums over topics of sixteen pairs become one
+vector, with one division for all (``lanes.add_up_rows``). Otherwise each pair would wait for two sums and two divisions.
 
 Sums over documents are whole numbers, so threads may add them in any order. Word w counts in steps of 1 / scale[w], a
 power of two for which all of its tokens stay below 2^30. A document rounds each number down after adding a fraction
@@ -25,7 +26,7 @@ import numpy as np
 
 from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt32Array
 from discreet.kernels.compile import at, bare_kernel, part
-from discreet.kernels.lanes import LANES, add_up_rows, at_least, load, splat, store, whole_32
+from discreet.kernels.lanes import LANES, F32Lanes, add_up_rows, at_least, load, splat, store, whole_32
 from discreet.kernels.sweeps.slots import aligned
 
 MOST = 2**30
@@ -46,6 +47,15 @@ def collapsed_scratch(width: Int) -> tuple[Float32Array, IntArray]:
     """
     batch = LANES if width > 128 else 2 * LANES
     return aligned((2 * batch + 1) * width + batch * (LANES + 3), np.float32), np.zeros(3 * batch, np.int64)
+
+
+class OwnWords(NamedTuple):
+    """How the tokens of a pair are taken out of the weights of their word; None if weights are not of this kind."""
+
+    scale: Float32Array
+    """What one token adds to the weight of its word in each topic."""
+    least: Float32Array
+    """The smallest weight of a word in each topic."""
 
 
 class LastShare(NamedTuple):
@@ -79,6 +89,14 @@ def _fraction(number: np.uint32) -> np.float32:
     return np.float32(mixed) * np.float32(2.0**-24)
 
 
+@part
+def _tilted(factor: F32Lanes, last_share: LastShare | None, document: Int, k: Int) -> F32Lanes:
+    """The factors of topics k to k + 15; of the last topic under the Beta-Liouville prior, if that is given."""
+    if last_share is None:
+        return factor
+    return factor + factor * load(last_share.mark, k) * splat(last_share.more[at(document)])
+
+
 @bare_kernel
 def collapse_documents(
     words: Int32Array,
@@ -91,6 +109,7 @@ def collapse_documents(
     last: Int,
     weights: Float32Array,
     alpha: Float32Array,
+    own_words: OwnWords | None,
     last_share: LastShare | None,
     floats: Float32Array,
     integers: IntArray,
@@ -101,7 +120,8 @@ def collapse_documents(
     ``words`` and ``counts`` hold the different words of each document, which start at ``offsets``, and ``steps`` the
     counts times the scale of the word. ``expected``, document × width, ``weights`` and ``sums``, word × width, are
     flat; width is a multiple of 16, and weights beyond the last topic are zero. Sixteen more pairs can be read after
-    the last. With a Beta-Liouville prior, the weights of the last topic are multiplied by the document's factor.
+    the last. ``own_words`` is None if a pair's tokens cannot be taken out of the weights; ``last_share`` is None for a
+    Dirichlet prior.
     """
     width = alpha.shape[0]
     batch = np.int64(integers.shape[0] // 3)
@@ -119,7 +139,7 @@ def collapse_documents(
         # 1. The totals of sixteen pairs: of each its word's weights times the factors of its document.
         i = np.int64(0)
         n_runs = 0
-        own = factors
+        place = factors
         while i < n:
             while offsets[at(d + 1)] <= start + i:
                 d += 1
@@ -127,38 +147,37 @@ def collapse_documents(
             integers[at(its_document + n_runs)], integers[at(its_end + n_runs)] = d, end
             n_runs += 1
             for k in range(0, width, LANES):
-                store(floats, own + k, load(expected, d * width + k) + load(alpha, k))
+                store(floats, place + k, load(expected, d * width + k) + load(alpha, k))
             for j in range(i, end):
                 row = np.int64(words[at(start + j)]) * width
                 integers[at(j)] = row
                 total = nothing
                 for k in range(0, width, LANES):
-                    weight = load(weights, row + k)
-                    if last_share is not None:
-                        weight = weight * (one + load(last_share.mark, k) * splat(last_share.more[at(d)]))
-                    total = total + weight * load(floats, own + k)
+                    factor = load(floats, place + k)
+                    total = total + load(weights, row + k) * _tilted(factor, last_share, d, k)
                 store(floats, totals + LANES * j, total)
-            own += width
+            place += width
             i = end
         for j in range(0, n, LANES):
             store(floats, inverses + j, one / add_up_rows(floats, totals + LANES * j))
 
         # 2. The same without the token's own share.
-        i, own = np.int64(0), factors
+        i, place = np.int64(0), factors
         for run in range(n_runs):
             document, end = integers[at(its_document + run)], integers[at(its_end + run)]
             for j in range(i, end):
-                row, inverse = integers[at(j)], splat(floats[at(inverses + j)])
+                row, inverse, count = integers[at(j)], splat(floats[at(inverses + j)]), splat(counts[at(start + j)])
                 total = nothing
                 for k in range(0, width, LANES):
-                    weight, factor = load(weights, row + k), load(floats, own + k)
-                    if last_share is not None:
-                        weight = weight * (one + load(last_share.mark, k) * splat(last_share.more[at(document)]))
-                    share = weight * at_least(factor - weight * factor * inverse, load(alpha, k))
+                    weight, factor = load(weights, row + k), load(floats, place + k)
+                    own = weight * _tilted(factor, last_share, document, k) * inverse
+                    if own_words is not None:
+                        weight = at_least(weight - own * load(own_words.scale, k) * count, load(own_words.least, k))
+                    share = weight * _tilted(at_least(factor - own, load(alpha, k)), last_share, document, k)
                     store(floats, j * width + k, share)
                     total = total + share
                 store(floats, totals + LANES * j, total)
-            own += width
+            place += width
             i = end
         for j in range(0, n, LANES):
             inverse = one / add_up_rows(floats, totals + LANES * j)
