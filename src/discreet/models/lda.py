@@ -16,7 +16,7 @@ from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.kernels.sums.counts import beta_statistics, log_likelihood, topic_totals
 from discreet.kernels.sums.expected import expected_beta_statistics, expected_log_likelihood
-from discreet.models.algorithm import Algorithm, open_engine
+from discreet.models.algorithm import Algorithm, check_same, draws_topics, open_engine
 from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics, WordPrior
 from discreet.models.estimator import Running, estimator
@@ -147,6 +147,7 @@ class LDA(Running, TopicModel):
                 f"warm_start continues with the same documents and the same {engine.n_topics} topics; found others "
                 f"({corpus!r}, {self.n_topics} topics). Set warm_start=False to start anew."
             )
+        check_same(self.algorithm, engine)
         engine.use_threads(self.n_threads)
         training.end_average(training.n_done + self.n_sweeps)
         return training
@@ -175,7 +176,7 @@ class _Training:
             callbacks=model.callbacks,
         )
         self.counts: AnyArray = self.engine.count()
-        self.draws = self.counts.dtype == np.int32
+        self.draws = draws_topics(self.engine)
         """Whether each token has one topic; otherwise counts are expected ones."""
         self.n_done = 0
         self._tabulate()

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from discreet.models.lda import _Training
 
 
+def check_draws(run: _Training, monitor: object) -> None:
+    """Refuse a run without draws: there is nothing to measure."""
+    if not run.draws:
+        raise InputError(
+            f"{type(monitor).__name__} measures the draws of topics, and algorithm='collapsed' draws none for a token. "
+            "Use algorithm='sampled'."
+        )
+
+
 class InherentPrivacyMonitor:
     """Privacy monitoring of Gibbs sampling: Zhao 2019 [1]_, Algorithms 1 and 2, as a callback of ``LDA``.
 
@@ -73,6 +82,7 @@ class InherentPrivacyMonitor:
 
     def begin(self, run: _Training) -> None:
         """Before the first sweep: store the counts from which it will draw."""
+        check_draws(run, self)
         self.word_, self.document_ = [], []
         self._losses: FloatArray = np.zeros((2, run.engine.n_tokens))
         self._run = run

@@ -26,7 +26,7 @@ import numpy as np
 
 from discreet._types import Float32Array, FloatArray, Int, Int32Array, IntArray, UInt32Array
 from discreet.kernels.compile import at, bare_kernel, part
-from discreet.kernels.lanes import LANES, F32Lanes, add_up_rows, at_least, load, splat, store, whole_32
+from discreet.kernels.lanes import LANES, F32Lanes, add_up_rows, at_least, fused, load, splat, store, whole_32
 from discreet.kernels.sweeps.slots import aligned
 
 MOST = 2**30
@@ -148,14 +148,17 @@ def collapse_documents(
             n_runs += 1
             for k in range(0, width, LANES):
                 store(floats, place + k, load(expected, d * width + k) + load(alpha, k))
-            for j in range(i, end):
-                row = np.int64(words[at(start + j)]) * width
-                integers[at(j)] = row
-                total = nothing
+            for j in range(i, end, 2):
+                m = min(j + 1, end - 1)
+                row, next_row = np.int64(words[at(start + j)]) * width, np.int64(words[at(start + m)]) * width
+                integers[at(j)], integers[at(m)] = row, next_row
+                total, next_total = nothing, nothing
                 for k in range(0, width, LANES):
-                    factor = load(floats, place + k)
-                    total = total + load(weights, row + k) * _tilted(factor, last_share, d, k)
+                    factor = _tilted(load(floats, place + k), last_share, d, k)
+                    total = fused(load(weights, row + k), factor, total)
+                    next_total = fused(load(weights, next_row + k), factor, next_total)
                 store(floats, totals + LANES * j, total)
+                store(floats, totals + LANES * m, next_total)
             place += width
             i = end
         for j in range(0, n, LANES):
@@ -165,18 +168,30 @@ def collapse_documents(
         i, place = np.int64(0), factors
         for run in range(n_runs):
             document, end = integers[at(its_document + run)], integers[at(its_end + run)]
-            for j in range(i, end):
-                row, inverse, count = integers[at(j)], splat(floats[at(inverses + j)]), splat(counts[at(start + j)])
-                total = nothing
+            for j in range(i, end, 2):
+                m = min(j + 1, end - 1)
+                row, next_row = integers[at(j)], integers[at(m)]
+                inverse, next_inverse = floats[at(inverses + j)], floats[at(inverses + m)]
+                less, next_less = splat(-inverse), splat(-next_inverse)
+                all_less, all_next_less = splat(-inverse * counts[at(start + j)]), splat(-next_inverse * counts[at(start + m)])
+                total, next_total = nothing, nothing
                 for k in range(0, width, LANES):
-                    weight, factor = load(weights, row + k), load(floats, place + k)
-                    own = weight * _tilted(factor, last_share, document, k) * inverse
+                    factor, prior = load(floats, place + k), load(alpha, k)
+                    tilted = _tilted(factor, last_share, document, k)
+                    weight, next_weight = load(weights, row + k), load(weights, next_row + k)
+                    left = at_least(fused(tilted, weight * less, factor), prior)
+                    next_left = at_least(fused(tilted, next_weight * next_less, factor), prior)
                     if own_words is not None:
-                        weight = at_least(weight - own * load(own_words.scale, k) * count, load(own_words.least, k))
-                    share = weight * _tilted(at_least(factor - own, load(alpha, k)), last_share, document, k)
+                        step, least = tilted * load(own_words.scale, k), load(own_words.least, k)
+                        weight = at_least(fused(weight, step * all_less, weight), least)
+                        next_weight = at_least(fused(next_weight, step * all_next_less, next_weight), least)
+                    share = weight * _tilted(left, last_share, document, k)
+                    next_share = next_weight * _tilted(next_left, last_share, document, k)
                     store(floats, j * width + k, share)
-                    total = total + share
+                    store(floats, m * width + k, next_share)
+                    total, next_total = total + share, next_total + next_share
                 store(floats, totals + LANES * j, total)
+                store(floats, totals + LANES * m, next_total)
             place += width
             i = end
         for j in range(0, n, LANES):
@@ -192,25 +207,19 @@ def collapse_documents(
             if offsets[at(document)] == start + i:
                 for k in range(0, width, LANES):
                     store(floats, new + k, nothing)
-            if (end - i) & 1:
-                row, place = integers[at(i)], i * width
-                each, step = splat(floats[at(shares + i)]), splat(floats[at(whole_shares + i)])
+            for j in range(i, end, 2):
+                m = min(j + 1, end - 1)
+                row, next_row = integers[at(j)], integers[at(m)]
+                each, step = splat(floats[at(shares + j)]), splat(floats[at(whole_shares + j)])
+                next_each, next_step = splat(floats[at(shares + m)]), splat(floats[at(whole_shares + m)])
+                if m == j:  # there is no second pair: it adds nothing
+                    next_each, next_step = nothing, nothing
                 for k in range(0, width, LANES):
-                    share = load(floats, place + k)
-                    store(floats, new + k, load(floats, new + k) + share * each)
-                    store(sums, row + k, load(sums, row + k) + whole_32(share * step + fraction))
-                i += 1
-            while i < end:
-                row, place = integers[at(i)], i * width
-                next_row = integers[at(i + 1)]
-                each, step = splat(floats[at(shares + i)]), splat(floats[at(whole_shares + i)])
-                next_each, next_step = splat(floats[at(shares + i + 1)]), splat(floats[at(whole_shares + i + 1)])
-                for k in range(0, width, LANES):
-                    share, next_share = load(floats, place + k), load(floats, place + width + k)
-                    store(floats, new + k, load(floats, new + k) + share * each + next_share * next_each)
-                    store(sums, row + k, load(sums, row + k) + whole_32(share * step + fraction))
-                    store(sums, next_row + k, load(sums, next_row + k) + whole_32(next_share * next_step + fraction))
-                i += 2
+                    share, next_share = load(floats, j * width + k), load(floats, m * width + k)
+                    store(floats, new + k, fused(next_share, next_each, fused(share, each, load(floats, new + k))))
+                    store(sums, row + k, load(sums, row + k) + whole_32(fused(share, step, fraction)))
+                    store(sums, next_row + k, load(sums, next_row + k) + whole_32(fused(next_share, next_step, fraction)))
+            i = end
             if offsets[at(document + 1)] == start + end:
                 for k in range(0, width, LANES):
                     store(expected, document * width + k, load(floats, new + k))
