@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from discreet._errors import InputError
 from discreet._random import Key
@@ -15,7 +15,7 @@ from discreet.engines.interface import CollapsedEngine, SweepEngine
 Algorithm: TypeAlias = Literal["sampled", "collapsed", "auto"]
 Engine: TypeAlias = SweepEngine | CollapsedEngine
 
-MOST_TOPICS = 8
+MOST_TOPICS = 6
 """For each token of a mean document. ``auto`` collapses with up to so many topics, and samples with more: documents
 then have few topics each, a collapsed step computes the shares of all, and a table of documents by topics grows large
 (``benchmarks/algorithms.py``)."""
@@ -46,7 +46,7 @@ def open_engine(
     return engine
 
 
-def draws_topics(engine: Engine) -> bool:
+def draws_topics(engine: Engine) -> TypeGuard[SweepEngine]:
     """Whether each token has one topic; if not, counts are expected ones."""
     return hasattr(engine, "tokens")
 

@@ -108,7 +108,7 @@ class LDA(Running, TopicModel):
     word_prior: WordPrior = None
     warm_start: bool = False
     evaluate_every: Annotated[int, Interval(Integral, 0, None, closed="left")] = 1
-    algorithm: Algorithm = "sampled"
+    algorithm: Algorithm = "auto"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents. ``y`` is ignored."""

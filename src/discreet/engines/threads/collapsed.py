@@ -20,7 +20,6 @@ from discreet.kernels.sweeps.scatter import scatter_counts, scatter_scratch
 from discreet.kernels.sweeps.slots import BITS_SIZE, SLOTS_SIZE, aligned
 from discreet.kernels.sweeps.starts import first_topics
 
-
 LEAST = 1e-6
 """Of what is left of a word's count and prior in a topic, when its own tokens are taken out."""
 
@@ -60,9 +59,9 @@ class ThreadCollapsed(ThreadPasses):
         shape = (corpus.n_words, corpus.n_documents, corpus.n_tokens)
         if shape != (self.n_words, self.n_documents, self.n_tokens):
             return False
-        own = (self._words, self._pair_counts, self.offsets)
-        pairs = self._pairs(corpus, Layout(corpus, self._parts))
-        return all(np.array_equal(a, b) for a, b in zip(own, pairs, strict=True))
+        words, counts, offsets = self._pairs(corpus, Layout(corpus, self._parts))
+        same_lengths = np.array_equal(offsets, self.offsets)
+        return same_lengths and np.array_equal(words, self._words) and np.array_equal(counts, self._pair_counts)
 
     def use_threads(self, n_threads: int | None) -> None:
         super().use_threads(n_threads)

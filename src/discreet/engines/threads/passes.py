@@ -128,9 +128,7 @@ class ThreadPasses:
         cuts = [n * piece // n_pieces for piece in range(n_pieces + 1)]
         self._workers.share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
 
-    def _alpha_sums(
-        self, work: Callable[[int, int, FloatArray], float], offsets: IntArray
-    ) -> tuple[FloatArray, float]:
+    def _alpha_sums(self, work: Callable[[int, int, FloatArray], float], offsets: IntArray) -> tuple[FloatArray, float]:
         """Numerators and denominator in eight fixed shares of documents, so that the number of threads does not change
         the sum. ``work(first, last, numerators)`` adds to the numerators and returns the denominator."""
         cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], 9))

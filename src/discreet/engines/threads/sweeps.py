@@ -26,6 +26,7 @@ SPARSE_FROM = 512
 """Rows at least this wide, and as wide as the mean document is long, are swept by the topics present in a document
 (``benchmarks/dense_or_sparse.py``)."""
 
+
 class ThreadSweeps(ThreadPasses):
     """Tokens of one corpus in secret slots, their topics, and the threads that draw them. Counts have no padding."""
 

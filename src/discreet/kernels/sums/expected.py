@@ -30,8 +30,8 @@ def counts_of_sums(sums: UInt32Array, scale: Float32Array, first_word: Int, last
 
 @kernel
 def expected_rising_sum(n: float, prior: float) -> float:
-    """ψ(x + prior) − ψ(prior) for a Poisson number x of mean n: its chance to be above zero, times the value at its mean
-    given that, which is interpolated between whole numbers."""
+    """The mean of ψ(x + prior) − ψ(prior) for a Poisson number x of mean n: the chance of x > 0, times the value at the
+    mean of x given that, interpolated between whole numbers."""
     if n <= 0.0:
         return 0.0
     chance = -math.expm1(-n)

@@ -2,7 +2,8 @@
 
 Under weights φ̃[w, k] = (n[w, k] + β) · scale_k, which are frozen, each of the c tokens of word w in document d has
 
-    q_k ∝ max(φ̃[w, k] − c · p_k · scale_k, β · scale_k) · max(n[d, k] + α_k − p_k, α_k),    p_k ∝ φ̃[w, k] · (n[d, k] + α_k)
+    q_k ∝ max(φ̃[w, k] − c · p_k · scale_k, β · scale_k) · max(n[d, k] + α_k − p_k, α_k)
+    p_k ∝ φ̃[w, k] · (n[d, k] + α_k)
 
 p is the share of one token in the counts, which is taken out of those of the document, as a draw takes out its own
 topic; and all c tokens of the pair of document and word are taken out of the counts of the word. The shares that the
@@ -11,7 +12,8 @@ step. p, computed anew, is nearly the same. So a step reads and writes one row n
 independent of each other.
 
 A batch of pairs, also of several documents, is computed together: the sums over topics of sixteen pairs become one
-vector, with one division for all (``lanes.add_up_rows``). Otherwise each pair would wait for two sums and two divisions.
+vector, with one division for all (``lanes.add_up_rows``). Otherwise each pair would wait for two sums and two
+divisions.
 
 Sums over documents are whole numbers, so threads may add them in any order. Word w counts in steps of 1 / scale[w], a
 power of two for which all of its tokens stay below 2^30. A document rounds each number down after adding a fraction
@@ -34,8 +36,6 @@ MOST = 2**30
 
 _GOLDEN = np.uint64(2654435769)
 """2^32 divided by the golden ratio: its multiples, modulo 2^32, spread evenly."""
-
-
 
 
 def collapsed_scratch(width: Int) -> tuple[Float32Array, IntArray]:
@@ -94,7 +94,8 @@ def _tilted(factor: F32Lanes, last_share: LastShare | None, document: Int, k: In
     """The factors of topics k to k + 15; of the last topic under the Beta-Liouville prior, if that is given."""
     if last_share is None:
         return factor
-    return factor + factor * load(last_share.mark, k) * splat(last_share.more[at(document)])
+    more: F32Lanes = load(last_share.mark, k) * splat(last_share.more[at(document)])
+    return factor + factor * more
 
 
 @bare_kernel
@@ -173,7 +174,8 @@ def collapse_documents(
                 row, next_row = integers[at(j)], integers[at(m)]
                 inverse, next_inverse = floats[at(inverses + j)], floats[at(inverses + m)]
                 less, next_less = splat(-inverse), splat(-next_inverse)
-                all_less, all_next_less = splat(-inverse * counts[at(start + j)]), splat(-next_inverse * counts[at(start + m)])
+                all_less = splat(-inverse * counts[at(start + j)])
+                all_next_less = splat(-next_inverse * counts[at(start + m)])
                 total, next_total = nothing, nothing
                 for k in range(0, width, LANES):
                     factor, prior = load(floats, place + k), load(alpha, k)
@@ -217,8 +219,9 @@ def collapse_documents(
                 for k in range(0, width, LANES):
                     share, next_share = load(floats, j * width + k), load(floats, m * width + k)
                     store(floats, new + k, fused(next_share, next_each, fused(share, each, load(floats, new + k))))
-                    store(sums, row + k, load(sums, row + k) + whole_32(fused(share, step, fraction)))
-                    store(sums, next_row + k, load(sums, next_row + k) + whole_32(fused(next_share, next_step, fraction)))
+                    whole, next_whole = fused(share, step, fraction), fused(next_share, next_step, fraction)
+                    store(sums, row + k, load(sums, row + k) + whole_32(whole))
+                    store(sums, next_row + k, load(sums, next_row + k) + whole_32(next_whole))
             i = end
             if offsets[at(document + 1)] == start + end:
                 for k in range(0, width, LANES):

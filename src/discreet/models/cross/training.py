@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Training:
-    """The state of one run, by frozen sweeps. Another way of sweeping changes `_open`, `_begin`, `_sweep` and `_sample`."""
+    """The state of one run under frozen tables. Another sampler changes `_open`, `_begin`, `_sweep` and `_sample`."""
 
     def __init__(self, model: CrossLDA, corpus: Corpus, of_document: IntArray, n_collections: int) -> None:
         self.alpha, self.alpha_rest = model._document_prior()
