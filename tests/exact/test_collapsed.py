@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ def step(
     kernel = collapse_documents.py_func if python else collapse_documents
     ends = [0, *cuts, n]
     with np.errstate(all="ignore"):  # places of a batch that hold no pair
-        for first, last in zip(ends, ends[1:], strict=False):
+        for first, last in pairwise(ends):
             documents = (given.words, counts, counts * np.float32(2**16), given.offsets, np.arange(n, dtype=np.uint32))
             kernel(*documents, expected, first, last, *tables)
     return expected.reshape(n, width)[:, :n_topics], sums.reshape(64, width)[:, :n_topics]
@@ -255,7 +256,7 @@ def test_a_count_is_scattered_by_its_own_draw(width):
 
     def scattered(kernel: Any, *ends: int) -> Any:
         counts = rows(before)
-        for first, last in zip(ends, ends[1:], strict=False):
+        for first, last in pairwise(ends):
             stream = (key.words, np.uint32(Purpose.DOCUMENT_COUNTS), np.uint32(3))
             kernel(numbers, counts, first, last, width, *stream, scatter_scratch())
         return counts.reshape(n_documents, width)
@@ -282,4 +283,3 @@ def test_counts_of_another_sweep_are_scattered_otherwise():
     assert (one != other).any()
     assert_array_equal(engines[0].count(), engines[2].count())  # what is counted is expected, not scattered
     assert_array_equal(one[:, 4:], 0)
-

@@ -195,9 +195,9 @@ def test_add_up_rows(start):
     compiled, python = ((np.zeros(32, np.float32), np.zeros(32)) for _ in range(2))
     sums_of_rows(f, doubles, start, *compiled)
     sums_of_rows.py_func(f, doubles, start, *python)
-    for given, one, other in zip((f, doubles), compiled, python, strict=True):
+    for rows, one, other in zip((f, doubles), compiled, python, strict=True):
         same_bits(one, other)
-        wanted = [add_up(given[start + LANES * i : start + LANES * (i + 1)]) for i in range(LANES)]
+        wanted = [add_up(rows[start + LANES * i : start + LANES * (i + 1)]) for i in range(LANES)]
         assert_array_equal(one[start : start + LANES], wanted)
 
 
