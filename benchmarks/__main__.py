@@ -28,12 +28,14 @@ NAMES = (
     "throughput",
     "sweep_kernels",
     "dense_or_sparse",
+    "roofline",
+    "algorithms",
     "time_to_perplexity",
     "usefulness",
     "collector",
     "collector_day",
 )
-SLOW = ("collector", "collector_day", "time_to_perplexity", "usefulness")
+SLOW = ("algorithms", "collector", "collector_day", "time_to_perplexity", "usefulness")
 """Left out by ``--quick`` unless named."""
 PACKAGES = "discreet", "numpy", "numba", "tomotopy", "gensim", "scikit-learn"
 
