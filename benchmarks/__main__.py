@@ -28,6 +28,8 @@ NAMES = (
     "throughput",
     "sweep_kernels",
     "dense_or_sparse",
+    "roofline",
+    "algorithms",
     "time_to_perplexity",
     "usefulness",
     "explore",
@@ -35,7 +37,7 @@ NAMES = (
     "collector_day",
     "spark",
 )
-SLOW = ("collector", "collector_day", "explore", "spark", "time_to_perplexity", "usefulness")
+SLOW = ("algorithms", "collector", "collector_day", "explore", "spark", "time_to_perplexity", "usefulness")
 """Left out by ``--quick`` unless named."""
 PACKAGES = "discreet", "numpy", "numba", "tomotopy", "gensim", "scikit-learn"
 

@@ -62,7 +62,9 @@ def measured(topics: np.ndarray, alpha: Any, held_out: Corpus) -> float:
 
 def yardsticks(train: Corpus, held_out: Corpus) -> dict[str, float]:
     frequencies = (np.asarray(train.word_counts, float)[None] + 0.5) / (train.n_tokens + 0.5 * train.n_words)
-    plain = LDA(TOPICS, n_sweeps=200, evaluate_every=0, n_threads=1, random_state=1).fit(train[:PLAIN])
+    plain = LDA(TOPICS, n_sweeps=200, evaluate_every=0, n_threads=1, random_state=1, algorithm="sampled").fit(
+        train[:PLAIN]
+    )
     return {
         "frequencies": measured(frequencies, 1.0, held_out),
         "lda": measured(plain.components_, plain.alpha_, held_out),

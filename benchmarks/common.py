@@ -109,10 +109,18 @@ def median(values: Iterable[float]) -> float:
     return float(statistics.median(values))
 
 
-def trainee(n_topics: int) -> LDA:
+def trainee(n_topics: int, algorithm: str = "sampled") -> LDA:
     """A model to be trained a few sweeps at a time, with nothing but sweeps to do."""
     return LDA(
-        n_topics, alpha=0.1, beta=0.01, n_average=1, evaluate_every=0, warm_start=True, random_state=1, n_threads=1
+        n_topics,
+        alpha=0.1,
+        beta=0.01,
+        n_average=1,
+        evaluate_every=0,
+        warm_start=True,
+        random_state=1,
+        n_threads=1,
+        algorithm=algorithm,
     )
 
 

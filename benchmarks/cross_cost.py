@@ -33,7 +33,7 @@ def fitting(model: TopicModel, corpus: Corpus) -> Callable[[Callback], object]:
 def compare(name: str, corpus: Corpus, n_topics: int, n_sweeps: int, n_threads: int | None, repeats: int) -> bool:
     common = {"n_sweeps": n_sweeps, "n_threads": n_threads, "random_state": 1}
     models = {
-        "LDA": LDA(n_topics, evaluate_every=0, **common),
+        "LDA": LDA(n_topics, evaluate_every=0, algorithm="sampled", **common),
         "CrossLDA": CrossLDA(n_topics, **common),
         "CrossLBLA": CrossLBLA.public_code_settings(n_topics, corpus.n_words, as_published=False, **common),
     }

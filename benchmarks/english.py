@@ -65,7 +65,11 @@ def main(quick: bool = False) -> bool:
             train = corpus[np.sort(order[1500 : 1500 + n_documents])]
             counts = train.word_counts + 1.0
             flat = completion_perplexity((counts / counts.sum())[None], test, alpha=1.0)
-            plain = LDA(20, beta=0.05, n_sweeps=150, evaluate_every=0, random_state=0).fit(train).perplexity(test)
+            plain = (
+                LDA(20, beta=0.05, n_sweeps=150, evaluate_every=0, random_state=0, algorithm="sampled")
+                .fit(train)
+                .perplexity(test)
+            )
             found = []
             for epsilon in (1.0, 4.0):
                 model = AdaptedLDA(public="english", epsilon=epsilon, random_state=0).fit(train)

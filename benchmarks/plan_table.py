@@ -181,7 +181,7 @@ def generated(n: int, n_words: int, mean_length: int) -> tuple[Corpus, Corpus]:
     train, _ = split("arxiv", "document", 30_000)
     public = Vocabulary(whole("arxiv").most_frequent(n_words).vocabulary, "public")
     known = train.restrict(public)
-    fitted = LDA(100, alpha=0.1, n_sweeps=60, n_threads=1, random_state=1).fit(known)
+    fitted = LDA(100, alpha=0.1, n_sweeps=60, n_threads=1, random_state=1, algorithm="sampled").fit(known)
     some = known[:10_000]
     counts = fitted.transform(some) * (np.diff(some.offsets)[:, None] + 100 * 0.1) - 0.1
     counts = np.maximum(counts, 1e-9)
@@ -215,7 +215,7 @@ def perplexity(topics: Any, held_out: Corpus, alpha: float = 0.1) -> float:
 def plain(data: str, unit: str, n: int, words: Vocabulary, n_topics: int) -> tuple[float, float]:
     """The perplexities of plain LDA and of the unigram model."""
     train, test = documents(data, unit, n, words)
-    fitted = LDA(n_topics, alpha=0.1, n_sweeps=100, n_threads=1, random_state=1).fit(train)
+    fitted = LDA(n_topics, alpha=0.1, n_sweeps=100, n_threads=1, random_state=1, algorithm="sampled").fit(train)
     counts = train.word_counts + 1.0
     return perplexity(fitted.components_, test), perplexity((counts / counts.sum())[None], test, 1.0)
 

@@ -37,7 +37,7 @@ def public(corpus: Corpus) -> Corpus:
 
 
 def plain(corpus: Corpus, n_topics: int, n_sweeps: int) -> LDA:
-    return LDA(n_topics, n_sweeps=n_sweeps, evaluate_every=0, n_threads=1)
+    return LDA(n_topics, n_sweeps=n_sweeps, evaluate_every=0, n_threads=1, algorithm="sampled")
 
 
 def compare(

@@ -24,7 +24,9 @@ def documents(quick: bool) -> bool:
     large = lda_corpus(16 * n, 2_000, K, mean_length=100, lengths="fixed").corpus
     small = large[::16]
     works = [
-        lambda corpus=corpus: LDA(K, n_sweeps=5, n_threads=1, random_state=1, evaluate_every=0).fit(corpus)
+        lambda corpus=corpus: LDA(
+            K, n_sweeps=5, n_threads=1, random_state=1, evaluate_every=0, algorithm="sampled"
+        ).fit(corpus)
         for corpus in (small, large)
     ]
     fast, slow = best_of_each(works, 5 if quick else 15, time.process_time)

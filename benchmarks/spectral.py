@@ -65,7 +65,16 @@ def race(corpus: Corpus, n_topics: int) -> None:
         return completion_perplexity(topics, test, alpha=ALPHA)
 
     def gibbs(n_sweeps: int) -> LDA:
-        return LDA(n_topics, alpha=ALPHA, beta=0.05, n_sweeps=n_sweeps, n_average=1, random_state=1, evaluate_every=0)
+        return LDA(
+            n_topics,
+            alpha=ALPHA,
+            beta=0.05,
+            n_sweeps=n_sweeps,
+            n_average=1,
+            random_state=1,
+            evaluate_every=0,
+            algorithm="sampled",
+        )
 
     moments = SpectralLDA(n_topics)
     its = best(lambda: moments.fit(train), 3)

@@ -144,7 +144,7 @@ def run(cell: Cell) -> Found | str:
             return str(refused)
     words = model.release().vocabulary
     train, rest = train.restrict(words), test.restrict(words)
-    plain = LDA(model.n_topics, alpha=0.1, n_sweeps=100, n_threads=1, random_state=1).fit(train)
+    plain = LDA(model.n_topics, alpha=0.1, n_sweeps=100, n_threads=1, random_state=1, algorithm="sampled").fit(train)
     counts = train.word_counts + 1.0
     return Found(
         len(words),

@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     EVIDENCE = 7  # evaluation: topics drawn from left to right through a document
     RECONSTRUCTION = 8  # the server of the local model: which reports are changed
     CORRELATION = 9  # OnlineLDA: how alike batches are
+    DOCUMENT_COUNTS = 10  # collapsed steps: how far a document's topic counts are from expected ones
     INCLUSION = 16  # which units take part in a round
     NOISE = 17  # privacy noise
     WORD_CHOICE = 18  # which of its words a unit counts in a private vocabulary

@@ -43,6 +43,7 @@ from discreet.corpus import lda_corpus
 
 RECORD = Path(__file__).with_name("seeded_bits.json")
 SEED = {"random_state": 7, "n_threads": 2}
+DRAWN = {**SEED, "algorithm": "sampled"}
 USERS = np.arange(400) // 3
 BY_NOISE = {"epsilon_laplace": 1.0, "epsilon_inherent": 4.0, "n_sweeps": 4}
 
@@ -52,7 +53,7 @@ def corpus(**options: Any) -> Any:
 
 
 def public() -> Any:
-    return LDA(5, n_sweeps=20, **SEED).fit(lda_corpus(200, 50, 5, mean_length=40, seed=6).corpus)
+    return LDA(5, n_sweeps=20, algorithm="sampled", **SEED).fit(lda_corpus(200, 50, 5, mean_length=40, seed=6).corpus)
 
 
 def texts() -> list[str]:
@@ -66,14 +67,23 @@ def selected() -> PrivateVectorizer:
 
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "lda": lambda: LDA(3, n_sweeps=20, **SEED).fit(corpus()),
-    "lda, many topics": lambda: LDA(512, n_sweeps=3, **SEED).fit(corpus()),
-    "lda, seeded words": lambda: LDA(3, n_sweeps=8, word_prior={0: {"w1": 5.0}}, **SEED).fit(named()),
-    "lda, learnt priors": lambda: LDA(3, n_sweeps=40, learn_alpha=True, learn_beta=True, **SEED).fit(corpus()),
-    "lbla": lambda: LBLA(3, alpha_rest=2.0, beta_rest=0.1, n_sweeps=20, lag=2, **SEED).fit(corpus()),
-    "lbla, many topics": lambda: LBLA(512, alpha_rest=2.0, n_sweeps=3, **SEED).fit(corpus()),
-    "lbla, public code": lambda: LBLA.public_code_settings(3, 50, n_sweeps=8, **SEED).fit(corpus()),
+    "lda": lambda: LDA(3, n_sweeps=20, **DRAWN).fit(corpus()),
+    "lda, collapsed": lambda: LDA(3, n_sweeps=20, algorithm="collapsed", **SEED).fit(corpus()),
+    "lda, default": lambda: LDA(3, n_sweeps=20, **SEED).fit(corpus()),
+    "lda, many topics": lambda: LDA(512, n_sweeps=3, **DRAWN).fit(corpus()),
+    "lda, many topics, collapsed": lambda: LDA(512, n_sweeps=3, algorithm="collapsed", **SEED).fit(corpus()),
+    "lda, seeded words": lambda: LDA(3, n_sweeps=8, word_prior={0: {"w1": 5.0}}, **DRAWN).fit(named()),
+    "lda, learnt priors": lambda: LDA(3, n_sweeps=40, learn_alpha=True, learn_beta=True, **DRAWN).fit(corpus()),
+    "lbla": lambda: LBLA(3, alpha_rest=2.0, beta_rest=0.1, n_sweeps=20, lag=2, **DRAWN).fit(corpus()),
+    "lbla, collapsed": lambda: LBLA(3, alpha_rest=2.0, beta_rest=0.1, algorithm="collapsed", n_sweeps=20, **SEED).fit(
+        corpus()
+    ),
+    "lbla, many topics": lambda: LBLA(512, alpha_rest=2.0, n_sweeps=3, **DRAWN).fit(corpus()),
+    "lbla, public code": lambda: LBLA.public_code_settings(3, 50, n_sweeps=8, **DRAWN).fit(corpus()),
     "cross-lda": lambda: CrossLDA(3, n_sweeps=40, n_average=3, **SEED).fit(corpus(), collections=USERS % 3),
+    "cross-lda, collapsed": lambda: CrossLDA(3, n_sweeps=40, n_average=3, algorithm="collapsed", **SEED).fit(
+        corpus(), collections=USERS % 3
+    ),
     "cross-lda, as published": lambda: CrossLDA(3, n_sweeps=20, n_average=3, lag=2, as_published=True, **SEED).fit(
         corpus(), collections=USERS % 3
     ),

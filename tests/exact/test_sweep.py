@@ -19,6 +19,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.engines.threads.sweeps import SPARSE_FROM, ThreadSweeps
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import padded
+from discreet.kernels.sweeps.collapsed import collapse_documents
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.last_topic import LastTopic
 from discreet.kernels.sweeps.slots import WINDOW, aligned
@@ -254,7 +255,7 @@ def test_stationary_distribution_of_the_chain():
     alpha, beta = np.array([1.0, 0.5]), 0.6
     corpus = corpus_of([0, 1], [1, 0])
     model = LDA(
-        2, alpha=alpha, beta=beta, n_sweeps=looks * every, n_average=1, evaluate_every=0, n_threads=1, random_state=31
+        2, alpha=alpha, beta=beta, n_average=1, evaluate_every=0, n_threads=1, random_state=31, algorithm="sampled"
     )
     training = _Training(model, corpus)
     words = training.engine.words
@@ -324,7 +325,7 @@ def test_impossible_topics_are_never_drawn(sweep):
 
 
 def trained_topics(corpus: Corpus, n_topics: int, n_threads: int) -> np.ndarray:
-    training = _Training(LDA(n_topics, n_sweeps=6, n_threads=n_threads, random_state=51), corpus)
+    training = _Training(LDA(n_topics, n_threads=n_threads, random_state=51, algorithm="sampled"), corpus)
     for number in range(1, 7):
         training.sweep(number)
     return training.engine.topics
@@ -357,12 +358,15 @@ def test_one_signature_whatever_the_caller_passes():
     """Dtypes are settled in Corpus: no caller makes numba compile a second time."""
     counts = np.random.default_rng(0).poisson(9.0, (12, 9))
     for given in (counts.astype("int64"), counts.astype("uint8"), counts * 1.0, counts.astype("float32")):
-        LDA(3, n_sweeps=2, n_threads=2).fit(given)
-        LDA(3, n_sweeps=2).fit(sp.csr_matrix(given)).fit(sp.coo_matrix(given))
-        LDA(SPARSE_FROM, n_sweeps=1).fit(given).fit(sp.csr_matrix(given))
-    LDA(2, n_sweeps=1).fit(Corpus.from_counts(counts))
+        LDA(3, n_sweeps=2, n_threads=2, algorithm="sampled").fit(given)
+        LDA(3, n_sweeps=2, algorithm="sampled").fit(sp.csr_matrix(given)).fit(sp.coo_matrix(given))
+        LDA(SPARSE_FROM, n_sweeps=1, algorithm="sampled").fit(given).fit(sp.csr_matrix(given))
+        LDA(3, n_sweeps=2, algorithm="collapsed").fit(given).fit(sp.csr_matrix(given))
+    LDA(2, n_sweeps=1, algorithm="sampled").fit(Corpus.from_counts(counts))
+    LDA(2, n_sweeps=1, algorithm="collapsed").fit(Corpus.from_counts(counts))
     dirichlet = [[s for s in kernel.function.signatures if types.none in s] for kernel in KERNELS.values()]
     assert [len(signatures) for signatures in dirichlet] == [1, 1]
+    assert len([s for s in collapse_documents.signatures if s[11] == types.none and s[10] != types.none]) == 1
 
 
 HIGHEST = (252_808, 2)

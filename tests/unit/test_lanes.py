@@ -14,12 +14,17 @@ from numpy.testing import assert_array_equal
 from discreet.kernels.lanes import (
     LANES,
     add_up,
+    add_up_rows,
     as_float,
+    at_least,
+    fused,
     gather,
     load,
+    low_bits,
     passed,
     rotate_left,
     splat,
+    square_root,
     store,
     transpose,
     truncate,
@@ -48,6 +53,10 @@ def float_operations(f, u, start, out):
     store(out, start + 128, where(load(u, start + 2 * LANES), a, b))
     store(out, start + 144, truncate(a))
     store(out, start + 160, splat(add_up(b)))
+    store(out, start + 176, a / b)
+    store(out, start + 192, at_least(a, b))
+    store(out, start + 208, fused(a, b, load(f, start + 2 * LANES)))
+    store(out, start + 224, square_root(a * a))
 
 
 @njit
@@ -65,6 +74,7 @@ def whole_operations(f, u, start, out):
     store(out, start + 128, rotate_left(a, 16))
     store(out, start + 144, rotate_left(a, 31))
     store(out, start + 160, passed(load(f, start), load(f, start + LANES), load(f, start + 2 * LANES)))
+    store(out, start + 176, low_bits(a))
 
 
 @njit
@@ -81,6 +91,14 @@ def double_operations(f, u, start, out):
     store(out, start + 112, gather(out, start, load(u, start + 2 * LANES)))
     store(out, start + 128, where(passed(a, b, splat(out[start + 16])), a, b))
     store(out, start + 144, splat(add_up(b)))
+    store(out, start + 160, a / b)
+    store(out, start + 176, at_least(a, b))
+
+
+@njit
+def sums_of_rows(f, doubles, start, out, doubles_out):
+    store(out, start, add_up_rows(f, start))
+    store(doubles_out, start, add_up_rows(doubles, start))
 
 
 @njit
@@ -107,7 +125,7 @@ checked = settings(max_examples=100, deadline=None)
 
 def both(function, f, u, start, dtype):
     """The results of the compiled function and of its Python body, with untouched cells around."""
-    compiled, python = (np.full(start + 12 * LANES, 7, dtype) for _ in range(2))
+    compiled, python = (np.full(start + 16 * LANES, 7, dtype) for _ in range(2))
     f, u = (np.concatenate([np.zeros(start, part.dtype), part]) for part in (f, u))
     function(f, u, start, compiled)
     with np.errstate(all="ignore"):
@@ -167,6 +185,41 @@ def test_every_pair_of_special_values():
         same_bits(*both(float_operations, f, np.concatenate([at, np.resize(WHOLE, LANES), flags]), 0, np.float32))
         u = np.concatenate([np.resize(WHOLE, LANES), np.resize(np.roll(WHOLE, shift), LANES), at])
         same_bits(*both(whole_operations, f, u, 0, np.uint32))
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_add_up_rows(start):
+    """Lane i is what :func:`add_up` makes of row i."""
+    doubles = np.random.default_rng(start).standard_normal(LANES * LANES + 8)
+    f = doubles.astype(np.float32)
+    compiled, python = ((np.zeros(32, np.float32), np.zeros(32)) for _ in range(2))
+    sums_of_rows(f, doubles, start, *compiled)
+    sums_of_rows.py_func(f, doubles, start, *python)
+    for rows, one, other in zip((f, doubles), compiled, python, strict=True):
+        same_bits(one, other)
+        wanted = [add_up(rows[start + LANES * i : start + LANES * (i + 1)]) for i in range(LANES)]
+        assert_array_equal(one[start : start + LANES], wanted)
+
+
+def test_fused_rounds_once():
+    """In 10,000 random triples and some chosen ones, against whole numbers of any size; rounding twice is caught."""
+    rng = np.random.default_rng(3)
+    a, b, c = (np.ldexp(rng.standard_normal(10_000), rng.integers(-20, 20, 10_000)).astype(np.float32) for _ in "abc")
+    a[0], b[0], c[0] = 1 + 2.0**-12, 1 + 2.0**-12, 2.0**-60  # a tie of the product, which the summand breaks
+    a[1], b[1], c[1] = 1 + 2.0**-12, 1 + 2.0**-12, -(2.0**-60)
+
+    def exact(x: float, y: float, z: float) -> np.float32:
+        from fractions import Fraction
+
+        true = Fraction(x) * Fraction(y) + Fraction(z)
+        near = np.float32(float(true))
+        candidates = [near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))]
+        return min(candidates, key=lambda one: (abs(Fraction(float(one)) - true), one.view(np.uint32) & 1))
+
+    wanted = np.array([exact(*map(float, triple)) for triple in zip(a, b, c, strict=True)], np.float32)
+    assert_array_equal(fused(a, b, c), wanted)
+    twice = (a.astype(np.float64) * b + c).astype(np.float32)
+    assert (twice != wanted).any()
 
 
 @pytest.mark.parametrize("start", [0, 3])

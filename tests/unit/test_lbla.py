@@ -49,8 +49,12 @@ SAME = {
 
 
 @pytest.mark.parametrize("options", SAME.values(), ids=SAME)
-def test_with_dirichlet_priors_it_is_lda_bit_for_bit(small, options):
-    shared = {name: value for name, value in options.items() if name in ("learn_alpha", "learn_beta", "n_sweeps")}
+@pytest.mark.parametrize("algorithm", ["sampled", "collapsed"])
+def test_with_dirichlet_priors_it_is_lda_bit_for_bit(small, options, algorithm):
+    options = {**options, "algorithm": algorithm}
+    shared = {
+        name: value for name, value in options.items() if name in ("learn_alpha", "learn_beta", "n_sweeps", "algorithm")
+    }
     plain = LDA(K, **{"alpha": ALPHA, "n_sweeps": 6, "n_average": 2, "random_state": 0, **shared}).fit(small)
     found = quick(**options).fit(small)
     assert_array_equal(found.alpha_, plain.alpha_)
@@ -135,7 +139,7 @@ def test_seeded_words_are_part_of_the_prior(small):
 
 def test_log_likelihood_is_that_of_the_model(small):
     """log p(w | z) by the chain rule: each token is drawn from the posterior mean given those before it."""
-    model = quick(beta=BETA, beta_rest=WORD_REST, warm_start=True).fit(small)
+    model = quick(beta=BETA, beta_rest=WORD_REST, warm_start=True, algorithm="sampled").fit(small)
     total = 0.0
     for counts in model._training.counts.T:
         seen = np.zeros(V)
@@ -153,7 +157,7 @@ def test_one_sweep_draws_by_the_law_of_the_model():
     """
     copies, n, words = 60_000, 2, [0, 1, 2]
     alpha, beta, rest, word_rest = np.array([0.4, 0.7]), np.array([0.5, 0.3, 0.2]), 6.0, 40_000.0
-    model = LBLA(n, alpha=alpha, alpha_rest=rest, beta=beta, beta_rest=word_rest, random_state=5, evaluate_every=0)
+    model = LBLA(n, alpha=alpha, alpha_rest=rest, beta=beta, beta_rest=word_rest, random_state=5, algorithm="sampled")
     training = model._begin(corpus_of(*[words] * copies))
     slots, rng = training.engine.tokens(), np.random.default_rng(6)
     slots.topics[:] = rng.random(slots.topics.shape) < np.array([0.1, 0.3, 0.7])[slots.words]

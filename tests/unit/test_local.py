@@ -68,7 +68,9 @@ def test_without_noise_a_batch_is_lda():
     batch = Batch(corpus, alpha, np.full((40, 3), 0.5), Key.from_seed(7), average_from=2, n_threads=1)
     for number in range(1, 5):
         batch.sweep(number)
-    plain = LDA(3, alpha=0.1, beta=0.5, n_sweeps=4, n_average=3, random_state=7, n_threads=1).fit(corpus)
+    plain = LDA(3, alpha=0.1, beta=0.5, n_sweeps=4, n_average=3, random_state=7, n_threads=1, algorithm="sampled").fit(
+        corpus
+    )
     np.testing.assert_allclose(normalised(batch.counts(), np.full((40, 3), 0.5)), plain.components_, rtol=1e-13)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet._types import AnyArray, IntArray
     from discreet.corpus.corpus import Corpus
     from discreet.engines.interface import (
+        CollapsedEngine,
         KeptUnitEngine,
         MomentEngine,
         ProportionEngine,
@@ -33,6 +34,15 @@ def open_sweeps(
     from discreet.engines.threads.sweeps import ThreadSweeps
 
     return ThreadSweeps(corpus, n_topics, key, n_threads=n_threads, parts=parts)
+
+
+def open_collapsed(
+    corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None, parts: IntArray | None = None
+) -> CollapsedEngine:
+    """All documents, each with its expected topics. As :func:`open_sweeps` otherwise."""
+    from discreet.engines.threads.collapsed import ThreadCollapsed
+
+    return ThreadCollapsed(corpus, n_topics, key, n_threads=n_threads, parts=parts)
 
 
 def open_units(

@@ -79,11 +79,10 @@ class WeightRows(Protocol):
         than there are topics; these are not changed. Called once per sweep for every group."""
 
 
-class SweepEngine(Protocol):
-    """All tokens of a corpus and their topics. It draws all topics anew, and counts them.
+class _Passes(Protocol):
+    """All documents of a corpus and their topics, which change in passes over all of them.
 
-    The tokens of a document are in a secret order; the order of documents depends on their lengths, not on words. The
-    topics are kept from sweep to sweep.
+    The order of documents depends on their lengths, not on words.
     """
 
     n_words: int
@@ -106,7 +105,7 @@ class SweepEngine(Protocol):
         scale: FloatArray,
         alpha_rest: float | None = None,
     ) -> None:
-        """Draw every topic anew from p(k) ∝ φ̃[w, k] · (n[d, k] + alpha[k]), φ̃ = (statistic + prior) · scale[k].
+        """New topics for every token from p(k) ∝ φ̃[w, k] · (n[d, k] + alpha[k]), φ̃ = (statistic + prior) · scale[k].
 
         ``statistic`` is word × topic: the statistics of all documents, which do not change during a sweep. φ̃ is
         rounded once, to float32. n[d, ·] counts the topics of the document's other tokens. Never use a ``number`` twice
@@ -121,6 +120,25 @@ class SweepEngine(Protocol):
         self, weights: WeightRows, alpha: FloatArray, number: int, *, alpha_rest: float | None = None
     ) -> None:
         """As :meth:`sweep`, where the model writes φ̃."""
+
+    def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
+        """Numerators and denominator of Minka's fixed point for α, over all documents."""
+
+    def holds(self, corpus: Corpus) -> bool:
+        """Whether the engine was opened with this corpus."""
+
+    def use_threads(self, n_threads: int | None) -> None:
+        """Continue with ``n_threads`` threads of this machine; None: all cores."""
+
+    def drop_tables(self) -> None:
+        """Free the memory of counts and weights."""
+
+
+class SweepEngine(_Passes, Protocol):
+    """Every token has one topic. A sweep draws all of them anew, each given the others in its document.
+
+    The tokens of a document are in a secret order. The topics are kept from sweep to sweep.
+    """
 
     def sweep_exact(
         self,
@@ -138,14 +156,8 @@ class SweepEngine(Protocol):
         """How many tokens of each word have each topic, word × topic. Do not write to it; valid until the next
         sweep."""
 
-    def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
-        """Numerators and denominator of Minka's fixed point for α, over all documents."""
-
     def tokens(self) -> Tokens:
         """For models and callbacks that promise nothing."""
-
-    def holds(self, corpus: Corpus) -> bool:
-        """Whether the engine was opened with this corpus."""
 
     def state(self) -> dict[str, AnyArray]:
         """For a checkpoint: every token and its topic. Private."""
@@ -153,11 +165,17 @@ class SweepEngine(Protocol):
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
         """Continue from a :meth:`state` of the same documents."""
 
-    def use_threads(self, n_threads: int | None) -> None:
-        """Continue with ``n_threads`` threads of this machine; None: all cores."""
 
-    def drop_tables(self) -> None:
-        """Free the memory of counts and weights; they are computed again when needed."""
+class CollapsedEngine(_Passes, Protocol):
+    """Every token has a distribution over topics, and only the start is random. For models that promise nothing.
+
+    In a sweep the distributions are computed, not drawn: n[d, ·] is the sum over the document's other tokens of their
+    distributions after the sweep before.
+    """
+
+    def count(self) -> FloatArray:
+        """How many tokens of each word are expected to have each topic, word × topic. Do not write to it; valid until
+        the next sweep, or until tables are dropped."""
 
 
 class _Units(Protocol):

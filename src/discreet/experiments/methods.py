@@ -90,7 +90,7 @@ def model_of(setting: Setting, n_documents: int, seed: int) -> Any:
     if method == PRIVATE:
         return PrivateLDA(k, alpha=setting["alpha"], **budget, **rounds, random_state=seed)
     prior = {"alpha": setting["alpha"], "beta": setting["beta"]}
-    return LDA(k, **prior, n_sweeps=effort or 150, evaluate_every=0, random_state=seed)
+    return LDA(k, **prior, n_sweeps=effort or 150, evaluate_every=0, algorithm="sampled", random_state=seed)
 
 
 def quietly(work: Any, *arguments: Any, **options: Any) -> Any:

@@ -76,9 +76,11 @@ def _elementwise(op: Callable[..., Any], on: _LanesType, instruction: str) -> No
 _elementwise(operator.add, _f32x16, "fadd")
 _elementwise(operator.sub, _f32x16, "fsub")
 _elementwise(operator.mul, _f32x16, "fmul")
+_elementwise(operator.truediv, _f32x16, "fdiv")
 _elementwise(operator.add, _f64x16, "fadd")
 _elementwise(operator.sub, _f64x16, "fsub")
 _elementwise(operator.mul, _f64x16, "fmul")
+_elementwise(operator.truediv, _f64x16, "fdiv")
 _elementwise(operator.add, _u32x16, "add")
 _elementwise(operator.mul, _u32x16, "mul")
 _elementwise(operator.xor, _u32x16, "xor")
@@ -97,6 +99,11 @@ def _spread(builder: Any, scalar: Any, llvm_type: ir.VectorType) -> Any:
 
 def _lane_numbers(numbers: list[int]) -> ir.Constant:
     return ir.Constant(ir.VectorType(ir.IntType(32), LANES), numbers)
+
+
+def _intrinsic(builder: Any, name: str, *lanes: Any) -> Any:
+    kind = ir.FunctionType(_f32x16.llvm, [_f32x16.llvm] * len(lanes))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f32"), lanes)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------
@@ -211,6 +218,16 @@ def _(context: Any, builder: Any, signature: Any, array: Any, start: Any) -> Any
 # --- choices --------------------------------------------------------------------------------------------------------
 
 
+def low_bits(lanes: U32Lanes) -> U32Lanes:
+    """The lower sixteen bits of each lane."""
+    return lanes & np.uint32(0xFFFF)
+
+
+@_compiled(low_bits, lambda lanes: _u32x16(lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    return builder.and_(lanes, ir.Constant(_u32x16.llvm, [0xFFFF] * LANES))
+
+
 def as_float(lanes: U32Lanes) -> F32Lanes:
     """Whole numbers below 2^24 as float32, exactly."""
     return lanes.astype(np.float32)
@@ -241,6 +258,38 @@ def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
     return builder.fptosi(lanes, _u32x16.llvm)
 
 
+def fused(a: F32Lanes, b: F32Lanes, c: F32Lanes) -> F32Lanes:
+    """a · b + c, rounded once, as IEEE 754 defines it.
+
+    One instruction in place of two, on every processor that has it; others compute it slowly and get the same bits.
+    The Python body: float64 holds the product exactly, and a sum that it rounds is made odd in its last bit, so that
+    rounding it again to float32 is rounding once (Boldo and Melquiond 2008).
+    """
+    product, summand = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    total = product + summand
+    rest = total - product
+    lost = (product - (total - rest)) + (summand - rest)
+    bits = total.view(np.int64)
+    even = np.isfinite(total) & np.isfinite(lost) & (lost != 0) & (bits & 1 == 0)
+    odd: F32Lanes = (bits + np.where(even, np.where((lost > 0) == (total > 0), 1, -1), 0)).view(np.float64)
+    return odd.astype(np.float32)
+
+
+@_compiled(fused, lambda a, b, c: _f32x16(a, b, c))
+def _(context: Any, builder: Any, signature: Any, a: Any, b: Any, c: Any) -> Any:
+    return _intrinsic(builder, "fma", a, b, c)
+
+
+def square_root(lanes: F32Lanes) -> F32Lanes:
+    """Of numbers that are not negative; IEEE 754 rounds it in one way."""
+    return np.sqrt(lanes)
+
+
+@_compiled(square_root, lambda lanes: _f32x16(lanes))
+def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
+    return _intrinsic(builder, "sqrt", lanes)
+
+
 def add_up(lanes: Any) -> Any:
     """The sum of all lanes: the upper half is added to the lower, four times."""
     for half in (8, 4, 2, 1):
@@ -256,6 +305,43 @@ def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
     return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
 
 
+def add_up_rows(array: Any, start: Int) -> Any:
+    """Lane i is the sum of row i of the 16 by 16 values from ``start`` on, each by the tree of :func:`add_up`."""
+    rows = array[start : start + LANES * LANES].reshape(LANES, LANES)
+    for half in (8, 4, 2, 1):
+        rows = rows[:, :half] + rows[:, half : 2 * half]
+    return rows[:, 0].copy()
+
+
+@_compiled(add_up_rows, lambda array, start: _BY_DTYPE[array.dtype](array, types.intp))
+def _(context: Any, builder: Any, signature: Any, array: Any, start: Any) -> Any:
+    # Two vectors at a time become one that holds the half sums of both: fifteen additions for sixteen rows.
+    llvm = signature.return_type.llvm
+    first = _pointer(context, builder, signature.args[0], array, start, llvm)
+    vectors = [builder.load(builder.gep(first, [ir.Constant(ir.IntType(64), i)]), align=4) for i in range(LANES)]
+    for half in (8, 4, 2, 1):
+        blocks = [range(block, block + half) for block in range(0, LANES, 2 * half)]
+        lower = _lane_numbers([n for block in blocks for other in (0, LANES) for n in (lane + other for lane in block)])
+        upper = _lane_numbers(
+            [n for block in blocks for other in (0, LANES) for n in (lane + half + other for lane in block)]
+        )
+        pairs = zip(vectors[:half], vectors[half:], strict=True)
+        vectors = [
+            builder.fadd(builder.shuffle_vector(a, b, lower), builder.shuffle_vector(a, b, upper)) for a, b in pairs
+        ]
+    return vectors[0]
+
+
+def at_least(lanes: Any, least: Any) -> Any:
+    """The larger of the two in each lane; neither may be NaN."""
+    return np.where(lanes > least, lanes, least)
+
+
+@_compiled(at_least, lambda lanes, least: lanes(lanes, least))
+def _(context: Any, builder: Any, signature: Any, lanes: Any, least: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", lanes, least), lanes, least)
+
+
 def truncate(lanes: F32Lanes) -> F32Lanes:
     """Towards zero, to whole numbers (still float32)."""
     return np.trunc(lanes)
@@ -263,8 +349,7 @@ def truncate(lanes: F32Lanes) -> F32Lanes:
 
 @_compiled(truncate, lambda lanes: _f32x16(lanes))
 def _(context: Any, builder: Any, signature: Any, lanes: Any) -> Any:
-    kind = ir.FunctionType(_f32x16.llvm, [_f32x16.llvm])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.trunc.v{LANES}f32"), [lanes])
+    return _intrinsic(builder, "trunc", lanes)
 
 
 def whole_53(high: U32Lanes, low: U32Lanes) -> F64Lanes:

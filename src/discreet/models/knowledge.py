@@ -199,6 +199,7 @@ def _trained(
         n_sweeps=n_sweeps,
         n_average=n_sweeps // 3,
         evaluate_every=0,
+        algorithm="sampled",  # what is measured of private models was measured with this
         n_threads=n_threads,
         random_state=SEED,
         progress=progress,

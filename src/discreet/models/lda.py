@@ -12,10 +12,11 @@ from sklearn.utils._param_validation import Interval
 
 from discreet._errors import InputError
 from discreet._random import Key
-from discreet._types import FloatArray, Int32Array
+from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines import open_sweeps
 from discreet.kernels.sums.counts import beta_statistics, log_likelihood, topic_totals
+from discreet.kernels.sums.expected import expected_beta_statistics, expected_log_likelihood
+from discreet.models.algorithm import Algorithm, check_same, draws_topics, open_engine
 from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics, WordPrior
 from discreet.models.estimator import Running, estimator
@@ -107,6 +108,7 @@ class LDA(Running, TopicModel):
     word_prior: WordPrior = None
     warm_start: bool = False
     evaluate_every: Annotated[int, Interval(Integral, 0, None, closed="left")] = 1
+    algorithm: Algorithm = "auto"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on documents. ``y`` is ignored."""
@@ -145,6 +147,7 @@ class LDA(Running, TopicModel):
                 f"warm_start continues with the same documents and the same {engine.n_topics} topics; found others "
                 f"({corpus!r}, {self.n_topics} topics). Set warm_start=False to start anew."
             )
+        check_same(self.algorithm, engine)
         engine.use_threads(self.n_threads)
         training.end_average(training.n_done + self.n_sweeps)
         return training
@@ -163,10 +166,18 @@ class _Training:
         self.model = model
         self.alpha = broadcast_alpha(model.alpha, model.n_topics)
         self.beta = self._betas(corpus)
-        self.engine = open_sweeps(corpus, model.n_topics, Key.open(model.random_state), n_threads=model.n_threads)
         self.word_prior = self._seed_words(corpus)
-        self.engine.draw_first_topics()
-        self.counts = self.engine.count()
+        self.engine = open_engine(
+            model.algorithm,
+            corpus,
+            model.n_topics,
+            Key.open(model.random_state),
+            n_threads=model.n_threads,
+            callbacks=model.callbacks,
+        )
+        self.counts: AnyArray = self.engine.count()
+        self.draws = draws_topics(self.engine)
+        """Whether each token has one topic; otherwise counts are expected ones."""
         self.n_done = 0
         self._tabulate()
         self.end_average(model.n_sweeps)
@@ -174,7 +185,7 @@ class _Training:
     def end_average(self, last_sweep: int) -> None:
         """Plan the average over the sweeps up to ``last_sweep``."""
         self.average_from = max(last_sweep - self.model.n_average + 1, self.n_done + 1)
-        self.summed: Int32Array | None = None
+        self.summed: AnyArray | None = None
         self.n_summed = 0
 
     def sweep(self, number: int) -> Measures:
@@ -225,12 +236,14 @@ class _Training:
     def _add(self) -> None:
         if self.summed is None:
             fits = self.engine.n_tokens * self.model.n_average < 2**31
-            self.summed = np.zeros(self.counts.shape, np.int32 if fits else np.int64)
+            whole = np.int32 if fits else np.int64
+            self.summed = np.zeros(self.counts.shape, whole if self.draws else np.float64)
         self.summed += self.counts
         self.n_summed += 1
 
     def _log_likelihood(self) -> float:
-        value = log_likelihood(self.counts, topic_totals(self.counts), self.prior, self.table)
+        likelihood = log_likelihood if self.draws else expected_log_likelihood
+        value = likelihood(self.counts, topic_totals(self.counts), self.prior, self.table)
         return float(value / self.engine.n_tokens)
 
     # --- priors -----------------------------------------------------------------------------------------------------
@@ -256,7 +269,7 @@ class _Training:
             self.alpha = np.clip(self.alpha * numerators / denominator, 1e-5, 1e3)
         v = self.engine.n_words
         for _ in range(LEARN_STEPS if self.model.learn_beta else 0):
-            above = beta_statistics(self.counts, self.beta)
+            above = (beta_statistics if self.draws else expected_beta_statistics)(self.counts, self.beta)
             below = v * float(np.sum(_digamma_difference(topic_totals(self.counts), v * self.beta)))
             self.beta = float(np.clip(self.beta * above / below, 1e-6, 1e3))
         if self.model.learn_beta:

@@ -10,15 +10,28 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import FloatArray
+from discreet.engines.interface import SweepEngine
 from discreet.engines.threads.documents import each_piece
 from discreet.kernels.measures.inherent import add_draw_losses
 from discreet.kernels.sums.counts import topic_totals
+from discreet.models.algorithm import draws_topics
 from discreet.privacy.guarantee import Guarantee, Unit
 from discreet.privacy.inherent import inherent_estimate
 from discreet.training.loop import SweepInfo
 
 if TYPE_CHECKING:
     from discreet.models.lda import _Training
+
+
+def engine_of_draws(run: _Training, monitor: object) -> SweepEngine:
+    """The engine of the run. A run without draws is refused: there is nothing to measure."""
+    engine = run.engine
+    if not draws_topics(engine):
+        raise InputError(
+            f"{type(monitor).__name__} measures the draws of topics, and algorithm='collapsed' draws none for a token. "
+            "Use algorithm='sampled'."
+        )
+    return engine
 
 
 class InherentPrivacyMonitor:
@@ -73,6 +86,7 @@ class InherentPrivacyMonitor:
 
     def begin(self, run: _Training) -> None:
         """Before the first sweep: store the counts from which it will draw."""
+        self._engine = engine_of_draws(run, self)
         self.word_, self.document_ = [], []
         self._losses: FloatArray = np.zeros((2, run.engine.n_tokens))
         self._run = run
@@ -80,7 +94,7 @@ class InherentPrivacyMonitor:
 
     def __call__(self, info: SweepInfo) -> None:
         """After a sweep: measure its draws."""
-        engine = self._run.engine
+        engine = self._engine
         topics, counts, alpha, prior, prior_mass = self._before
         words, offsets, drawn = engine.tokens()
         totals = topic_totals(counts)
@@ -110,7 +124,7 @@ class InherentPrivacyMonitor:
     def _remember(self) -> None:
         run = self._run
         self._before = (
-            run.engine.tokens().topics.copy(),
+            self._engine.tokens().topics.copy(),
             run.counts.copy(),
             run.alpha.copy(),
             run.prior,
@@ -118,7 +132,7 @@ class InherentPrivacyMonitor:
         )
 
     def _forget(self) -> None:
-        for name in ("_run", "_before", "_losses"):
+        for name in ("_run", "_engine", "_before", "_losses"):
             self.__dict__.pop(name, None)
 
     def __getstate__(self) -> dict[str, Any]:

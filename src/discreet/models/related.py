@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet._errors import InputError
 from discreet._types import AnyArray, FloatArray
+from discreet.models.monitor import engine_of_draws
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.inherent import related_estimate
 from discreet.training.loop import SweepInfo
@@ -84,6 +85,7 @@ class RelatedWordsMonitor:
 
     def begin(self, run: _Training) -> None:
         """Before the first sweep: store the counts from which it will draw."""
+        engine_of_draws(run, self)
         self.bound_ = []
         self._run = run
         self._losses: FloatArray = np.zeros(run.engine.n_words)

@@ -131,7 +131,7 @@ def _adapted(
 
     canaries = canaries_of(unit, n_canaries)
     plain = Canaries(n_canaries).corpus(np.ones(n_canaries, bool))
-    public = LDA(1, n_sweeps=1, evaluate_every=0, random_state=0, n_threads=1).fit(plain).release()
+    public = LDA(1, n_sweeps=1, evaluate_every=0, algorithm="sampled", random_state=0, n_threads=1).fit(plain).release()
 
     def fit(corpus: Any, seed: int) -> Any:
         model = AdaptedLDA(

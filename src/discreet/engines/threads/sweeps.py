@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet._errors import InputError
 from discreet._random import Key, Purpose
 from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from discreet.corpus.corpus import Corpus
-from discreet.engines.interface import Table, Tokens, WeightRows
-from discreet.engines.threads.layout import Layout, pieces
-from discreet.engines.threads.workers import Workers
+from discreet.engines.interface import Table, Tokens
+from discreet.engines.threads.layout import Layout
+from discreet.engines.threads.passes import ThreadPasses
 from discreet.kernels.lanes import LANES
-from discreet.kernels.sums.counts import alpha_statistics, count_topics, padded, sampling_weights
+from discreet.kernels.sums.counts import alpha_statistics, count_topics, padded
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.exact import exact_scratch, sweep_exact
 from discreet.kernels.sweeps.last_topic import LastTopic
 from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_documents
-from discreet.kernels.sweeps.slots import aligned
 from discreet.kernels.sweeps.sparse import smooth_sums, sparse_scratch, sweep_sparse
 from discreet.kernels.sweeps.starts import first_topics
 
@@ -28,42 +26,19 @@ SPARSE_FROM = 512
 """Rows at least this wide, and as wide as the mean document is long, are swept by the topics present in a document
 (``benchmarks/dense_or_sparse.py``)."""
 
-LOCAL = 1 << 20
-"""Cells up to which each thread draws from its own copy of the weights. All threads have just written them, and
-fetching them one by one from another core's cache takes longer than copying them (``benchmarks/threads.py``)."""
 
-_SMALL = 1 << 18
-"""With fewer cells, a second thread costs more than it saves."""
-
-
-class ThreadSweeps:
-    """Tokens of one corpus in secret slots, their topics, and the threads that draw them.
-
-    Kernels read weights in rows of ``_width``, the number of topics rounded up to sixteen; counts have no padding.
-    """
+class ThreadSweeps(ThreadPasses):
+    """Tokens of one corpus in secret slots, their topics, and the threads that draw them. Counts have no padding."""
 
     def __init__(
         self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None, parts: IntArray | None = None
     ) -> None:
-        if corpus.n_tokens >= 2**31 or int(corpus.lengths.max(initial=0)) >= 2**24:
-            raise InputError(
-                f"a corpus may have up to 2^31 tokens and a document up to 2^24; found {corpus.n_tokens:,} and "
-                f"{corpus.lengths.max():,}. Split long documents, or train on a part."
-            )
-        self.n_topics = n_topics
-        self._width = padded(n_topics)
-        self.n_words = corpus.n_words
-        self.n_documents = corpus.n_documents
-        self.n_tokens = corpus.n_tokens
-        self.key = key
-        self._parts, self._layout = parts, Layout(corpus, parts)
+        super().__init__(corpus, n_topics, key, parts)
         self.offsets = np.concatenate([[0], np.cumsum(self._layout.lengths[self._layout.numbers])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus, self._layout)
-        self._numbers = self._layout.numbers.astype(np.uint32)
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
         self.sparse = self._width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
-        self._weights: Float32Array | None = None  # flat, word × width
         self._counts: list[Int32Array] = []  # a table of each thread, flat, word × topic
         self._total: Int32Array | None = None  # their sum, until topics change
         self.use_threads(n_threads)
@@ -90,19 +65,13 @@ class ThreadSweeps:
         return same_lengths and np.array_equal(self._in_slots(corpus, layout), self.words)
 
     def use_threads(self, n_threads: int | None) -> None:
-        """Divide the documents among this many threads, by tokens."""
-        self._workers = Workers(n_threads)
-        self.n_threads = self._workers.n_threads
-        self._pieces = pieces(self.offsets, self._layout.ends, self.n_threads)
+        super().use_threads(n_threads)
         if self.sparse:
             most = padded(min(self.n_topics, 1 + int(np.diff(self.offsets).max(initial=1))))
             self._scratch = [sparse_scratch(self._width, most) for _ in range(self.n_threads)]
             self._smooth = np.empty(self.n_words * self._width // LANES, np.float32)
         else:
             self._scratch = [dense_scratch(self._width) for _ in range(self.n_threads)]
-        size = self.n_words * self._width
-        worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= size
-        self._copies = [aligned(size, np.float32) for _ in range(self.n_threads)] if worth else []
         self._counts, self._total = [], None
 
     def state(self) -> dict[str, AnyArray]:
@@ -128,26 +97,14 @@ class ThreadSweeps:
         offsets = np.concatenate([[0], np.cumsum(self._layout.lengths)])
         return Tokens(self.words[places], offsets, self.topics[places])
 
-    def sweep(
+    def _pass(
         self,
-        statistic: AnyArray,
+        weights: Float32Array,
         alpha: FloatArray,
         number: int,
-        *,
-        prior: Table,
-        scale: FloatArray,
-        alpha_rest: float | None = None,
+        alpha_rest: float | None,
+        made_of: tuple[Table, FloatArray] | None,
     ) -> None:
-        self._sweep(self._fill_weights(statistic, prior, scale), alpha, number, alpha_rest)
-
-    def sweep_rows(
-        self, weights: WeightRows, alpha: FloatArray, number: int, *, alpha_rest: float | None = None
-    ) -> None:
-        rows = self._weight_rows()
-        self._each_share(lambda first, last: weights.write(first, last, rows), weights.n_groups)
-        self._sweep(rows.reshape(-1), alpha, number, alpha_rest)
-
-    def _sweep(self, weights: Float32Array, alpha: FloatArray, number: int, alpha_rest: float | None) -> None:
         alpha32, last_topic = self._rows(alpha, alpha_rest)
         purpose, sweep = np.uint32(Purpose.SWEEP), np.uint32(number)
         documents = (self.words, self.offsets, self._numbers, self.topics)
@@ -156,17 +113,11 @@ class ThreadSweeps:
             self._each_share(lambda first, last: smooth_sums(weights, alpha32, first, last, self._smooth), self.n_words)
             tables = (alpha32, last_topic, self._smooth)
         kernel: Callable[..., None] = sweep_sparse if self.sparse else sweep_dense
-        copied: set[int] = set()
+        near = self._near(weights)
 
         def draw(thread: int, piece: int) -> None:
-            mine = weights
-            if self._copies:
-                mine = self._copies[thread]
-                if thread not in copied:
-                    copied.add(thread)
-                    mine[:] = weights
             stream = (self.key.words, purpose, sweep)
-            kernel(*documents, *self._pieces[piece], mine, *tables, *stream, *self._scratch[thread])
+            kernel(*documents, *self._pieces[piece], near(thread), *tables, *stream, *self._scratch[thread])
 
         self._draw_and_count(draw)
 
@@ -209,45 +160,18 @@ class ThreadSweeps:
 
     def _rows(self, alpha: FloatArray, alpha_rest: float | None) -> tuple[Float32Array, LastTopic | None]:
         """The document prior as sweeps read it: one float32 per topic, zero beyond the last."""
-        padded_row = aligned(self._width, np.float32)
-        padded_row[: self.n_topics] = alpha
+        row = self._row(alpha)
         if alpha_rest is None:
-            return padded_row, None
+            return row, None
         last_topic = LastTopic.of(alpha, alpha_rest)
-        padded_row[last_topic.topic] = last_topic.least * last_topic.beta
-        return padded_row, last_topic
-
-    def _fill_weights(self, statistic: AnyArray, prior: Table, scale: FloatArray) -> Float32Array:
-        """(statistic + prior) · scale as sweeps read it: flat, word × width, zero beyond the last topic."""
-        tables, rows = (np.ascontiguousarray(statistic), np.atleast_2d(prior), scale), self._weight_rows()
-        self._each_share(lambda first, last: sampling_weights(*tables, first, last, rows), self.n_words)
-        return rows.reshape(-1)
-
-    def _weight_rows(self) -> Float32Array:
-        """Room for the weights of a sweep, word × width."""
-        if self._weights is None:
-            self._weights = aligned(self.n_words * self._width, np.float32)
-        return self._weights.reshape(self.n_words, self._width)
-
-    def _each_share(self, work: Callable[[int, int], None], n: int) -> None:
-        """Call ``work(first, last)`` for a range of 0 … n − 1 on each thread, always the same if it can."""
-        n_pieces = 1 if self.n_words * self._width < _SMALL else self.n_threads
-        cuts = [n * piece // n_pieces for piece in range(n_pieces + 1)]
-        self._workers.share(lambda thread, piece: work(cuts[piece], cuts[piece + 1]), n_pieces)
+        row[last_topic.topic] = last_topic.least * last_topic.beta
+        return row, last_topic
 
     def alpha_statistics(self, alpha: FloatArray) -> tuple[FloatArray, float]:
-        """In eight fixed shares, so that the number of threads does not change the sum."""
-        cuts = np.searchsorted(self.offsets, np.linspace(0, self.n_tokens, 9))
-        numerators = np.zeros((8, self.n_topics))
-        denominators = np.zeros(8)
+        def work(first: int, last: int, numerators: FloatArray) -> float:
+            return alpha_statistics(self.offsets, self.topics, first, last, alpha, numerators)
 
-        def work(thread: int, piece: int) -> None:
-            denominators[piece] = alpha_statistics(
-                self.offsets, self.topics, cuts[piece], cuts[piece + 1], alpha, numerators[piece]
-            )
-
-        self._workers.share(work, 8)
-        return numerators.sum(axis=0), float(denominators.sum())
+        return self._alpha_sums(work, self.offsets)
 
     def sweep_exact(
         self,

@@ -96,7 +96,8 @@ def recipe_of(setting: Setting) -> Recipe:
         return Recipe.scikit_learn(k)
     if method == PLAIN:
         sweeps = {} if effort is None else {"n_sweeps": effort, "n_average": 1}
-        return Recipe("discreet.models.lda", "LDA", {"n_topics": k, "evaluate_every": 0, **sweeps})
+        fixed = {"n_topics": k, "evaluate_every": 0, "algorithm": "sampled"}
+        return Recipe("discreet.models.lda", "LDA", {**fixed, **sweeps})
     if method == PRIVATE:
         rounds = {} if effort is None else {"n_rounds": effort}
         parameters = {"n_topics": k, "epsilon": epsilon, "delta": DELTA, **rounds}

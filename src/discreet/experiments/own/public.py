@@ -143,7 +143,9 @@ def _topics(setting: Setting, split: Split, public: Corpus | None, seed: int) ->
 def _plain(documents: Corpus, n_topics: int, n_sweeps: int, seed: int) -> FloatArray:
     from discreet.models.lda import LDA
 
-    model = LDA(n_topics, alpha=0.1, beta=0.05, n_sweeps=n_sweeps, evaluate_every=0, random_state=seed)
+    model = LDA(
+        n_topics, alpha=0.1, beta=0.05, n_sweeps=n_sweeps, evaluate_every=0, algorithm="sampled", random_state=seed
+    )
     return model.fit(documents).components_
 
 

@@ -96,7 +96,7 @@ def plain_topics(setting: Setting, train: Corpus, seed: int) -> FloatArray:
     from discreet.models.lda import LDA
 
     k, sweeps = setting["n_topics"], setting["lda_sweeps"]
-    model = LDA(k, alpha=0.1, beta=0.05, n_sweeps=sweeps, evaluate_every=0, random_state=seed)
+    model = LDA(k, alpha=0.1, beta=0.05, n_sweeps=sweeps, evaluate_every=0, algorithm="sampled", random_state=seed)
     return model.fit(train).components_
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from discreet._errors import InputError, warn_caller
 from discreet._types import AnyArray, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
+from discreet.models.algorithm import Algorithm, check_same
 from discreet.models.base import broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics
 from discreet.models.cross.comparing import ComparesCollections
@@ -99,6 +100,10 @@ class CrossLDA(Running, ComparesCollections):
         the last sweep among them.
     as_published : bool
         The sampler of the paper, above.
+    algorithm : {"sampled", "collapsed", "auto"}
+        How topics are found. "sampled", as above, or "collapsed", as in :class:`~discreet.LDA`; n[c, w, k] are then
+        expected counts, and a document's own tokens stay in A. "auto" chooses by size. As published it is always
+        sampled.
     warm_start, n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`.
 
@@ -140,6 +145,7 @@ class CrossLDA(Running, ComparesCollections):
     lag: AtLeastOne = 10
     as_published: bool = False
     warm_start: bool = False
+    algorithm: Algorithm = "sampled"
 
     @classmethod
     def paper_settings(cls, **changes: Any) -> Self:
@@ -152,6 +158,8 @@ class CrossLDA(Running, ComparesCollections):
         """Train on documents. ``collections`` holds the label of each, where ``X`` is no Corpus that has them; ``y`` is
         taken for them if neither is given."""
         self._check_parameters()
+        if self.as_published and self.algorithm == "collapsed":
+            raise InputError("as_published=True is the sampler of the paper, not algorithm='collapsed'. Leave one out.")
         corpus = self._read(X, reset=not (self.warm_start and hasattr(self, "_training")))
         check_sizes(corpus, self.n_topics)
         labels, of_document = self._read_collections(corpus, collections, y)
@@ -198,6 +206,7 @@ class CrossLDA(Running, ComparesCollections):
                 f"same {training.engine.n_topics} topics; found others ({corpus!r}, {self.n_topics} topics). Set "
                 "warm_start=False to start anew."
             )
+        check_same(self.algorithm, training.engine)
         training.engine.use_threads(self.n_threads)
         training.plan_samples(self)
         return training

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from discreet.kernels.sweeps.sequential_cross import sweep_cross
 from discreet.models.cross.tables import CrossPriors, CrossTables, word_means
 from discreet.models.cross.training import Training
 from discreet.models.published import STEPS, laplace_steps, pieces
+
+if TYPE_CHECKING:
+    from discreet.models.cross.model import CrossLDA
 
 NO_NOISE: IntArray = np.zeros(0, np.int64)
 
@@ -120,6 +124,14 @@ class CrossSampler:
 
 class PublishedTraining(Training):
     """A run of :class:`CrossSampler`, without noise."""
+
+    engine: SweepEngine
+
+    def _open(self, model: CrossLDA, product: Corpus, parts: IntArray) -> SweepEngine:
+        key = Key.open(model.random_state)
+        engine = open_sweeps(product, model.n_topics, key, n_threads=model.n_threads, parts=parts)
+        engine.draw_first_topics()
+        return engine
 
     def _begin(self) -> None:
         self.sampler = CrossSampler(self.engine, self.shape, self.alpha, self.alpha_rest, self.priors)

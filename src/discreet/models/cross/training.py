@@ -10,8 +10,8 @@ from discreet._random import Key
 from discreet._types import AnyArray, Float32Array, FloatArray, IntArray
 from discreet.corpus.collections import product_corpus
 from discreet.corpus.corpus import Corpus
-from discreet.engines import open_sweeps
 from discreet.kernels.sums.collections import add_sample
+from discreet.models.algorithm import Engine, open_engine
 from discreet.models.cross.tables import CrossPriors, CrossTables, CrossWeights
 from discreet.training.loop import Measures
 
@@ -20,28 +20,27 @@ if TYPE_CHECKING:
 
 
 class Training:
-    """The state of one run, by frozen sweeps. Another way of sweeping changes `_begin`, `_sweep` and `_sample`."""
+    """The state of one run under frozen tables. Another sampler changes `_open`, `_begin`, `_sweep` and `_sample`."""
 
     def __init__(self, model: CrossLDA, corpus: Corpus, of_document: IntArray, n_collections: int) -> None:
         self.alpha, self.alpha_rest = model._document_prior()
         self.priors = model._word_priors(corpus.n_words)
-        self.engine = open_sweeps(
-            product_corpus(corpus, of_document, n_collections),  # has no name here: its memory is free after the call
-            model.n_topics,
-            Key.open(model.random_state),
-            n_threads=model.n_threads,
-            parts=of_document,
-        )
-        self.engine.draw_first_topics()
+        # the product has no name here: its memory is free after the call
+        self.engine = self._open(model, product_corpus(corpus, of_document, n_collections), of_document)
         self.shape = (n_collections, corpus.n_words, model.n_topics)
         self.balanced_until = model.n_sweeps // 2
         self.n_done = 0
         self.plan_samples(model)
         self._begin()
 
+    def _open(self, model: CrossLDA, product: Corpus, parts: IntArray) -> Engine:
+        """With the first topics."""
+        size = (model.n_topics, Key.open(model.random_state))
+        return open_engine(model.algorithm, product, *size, n_threads=model.n_threads, parts=parts)
+
     def _begin(self) -> None:
         self.weights = CrossWeights(self.shape, self.priors)
-        self.counts = self.engine.count().reshape(self.shape)
+        self.counts: AnyArray = self.engine.count().reshape(self.shape)
         self.weights.count(self.counts)
 
     def sweep(self, number: int) -> Measures:

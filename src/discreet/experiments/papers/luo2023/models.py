@@ -38,9 +38,9 @@ def model_of(setting: Setting, n_words: int, seed: int) -> Any:
     method, k = setting["method"], setting["n_topics"]
     run: dict[str, Any] = {"n_sweeps": setting["sweeps"], "random_state": seed}
     if method == LDA:
-        return LatentDirichlet(k, evaluate_every=0, **run)
+        return LatentDirichlet(k, evaluate_every=0, algorithm="sampled", **run)
     if method == LBLA:
-        return LatentBetaLiouville.public_code_settings(k, n_words, evaluate_every=0, **run)
+        return LatentBetaLiouville.public_code_settings(k, n_words, evaluate_every=0, algorithm="sampled", **run)
     run["lag"] = setting["lag"]
     run["as_published"] = method in PUBLISHED
     if method in (CC_LDA, CC_LDA_PUBLISHED):

@@ -29,7 +29,15 @@ def _cell(setting: Setting, seed: int) -> Iterator[Point]:
 
     train = zhao_split(setting["dataset"], setting["n_words"], setting["n_documents"]).train
     monitor, sweeps = InherentPrivacyMonitor(), setting["sweeps"]
-    model = LDA(setting["n_topics"], alpha=0.1, beta=0.01, n_sweeps=sweeps, evaluate_every=0, random_state=seed)
+    model = LDA(
+        setting["n_topics"],
+        alpha=0.1,
+        beta=0.01,
+        n_sweeps=sweeps,
+        evaluate_every=0,
+        algorithm="sampled",
+        random_state=seed,
+    )
     model.set_params(callbacks=[monitor]).fit(train)
     for iteration in (1, *range(10, sweeps + 1, 10)):
         for level, curve in (("word", monitor.word_), ("document", monitor.document_)):
