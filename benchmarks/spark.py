@@ -31,7 +31,7 @@ from discreet.engines.interface import Round
 from discreet.evaluation import completion_perplexity
 
 N_TOPICS, N_WORDS, MEMORY = 20, 2000, 400
-"""``MEMORY``: megabytes that a worker may take, of which the compiled code takes about 250."""
+"""``MEMORY``: megabytes that a Python worker may take, with its packages and compiled code."""
 
 
 @contextmanager
