@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from inspect import signature
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from discreet._errors import DiscreetError, InputError, WouldLeak
+from discreet._errors import DiscreetError, InputError, WouldLeak, warn_caller
 from discreet._random import Key
 from discreet.corpus.builder import AnyTokenizer
 from discreet.corpus.collections import collection_labels
@@ -266,7 +265,7 @@ def _affordable_topics(model: Any, n_words: int, epsilon: float) -> int:
             f"{found}: too few for {'any' if none else wanted} topics. The words have been charged "
             f"ε = {rounded_up(epsilon, 3)}, the topics nothing. {instead}."
         )
-    warnings.warn(f"{found}: {most} topics are trained instead of {wanted}", stacklevel=4)
+    warn_caller(f"{found}: {most} topics are trained instead of {wanted}")
     return most
 
 

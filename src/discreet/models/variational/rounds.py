@@ -7,12 +7,11 @@ step; the published ones; and exact ones, which promise nothing.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, warn_caller
 from discreet._random import Key, Purpose
 from discreet._types import FloatArray
 from discreet.engines.interface import Round, VariationalUnitEngine
@@ -139,10 +138,9 @@ class PublishedRounds(_Updates):
         assert model.clip is not None
         self.grid = model.clip / plan.event.sensitivity
         if model.n_units is not None and model.delta * model.n_units >= 1:
-            warnings.warn(
+            warn_caller(
                 f"delta={model.delta:g} is not below {1 / model.n_units:g}, one over n_units={model.n_units}: it "
                 "would permit publishing one unit outright. Choose a much smaller delta.",
-                stacklevel=3,
             )
 
     def round(self, number: int) -> Measures:
