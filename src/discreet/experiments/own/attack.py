@@ -84,7 +84,9 @@ def recipe_of(setting: Setting) -> Recipe:
         return Recipe.scikit_learn(k)
     if method == PLAIN:
         sweeps = {} if effort is None else {"n_sweeps": effort, "n_average": 1}
-        return Recipe("discreet.models.lda", "LDA", {"n_topics": k, "evaluate_every": 0, **sweeps})
+        return Recipe(
+            "discreet.models.lda", "LDA", {"n_topics": k, "evaluate_every": 0, "algorithm": "sampled", **sweeps}
+        )
     if method == PRIVATE:
         rounds = {} if effort is None else {"n_rounds": effort}
         parameters = {"n_topics": k, "epsilon": epsilon, "delta": DELTA, **rounds}
@@ -286,7 +288,7 @@ ATTACK = Experiment(
         "The statistic is max over θ of log p(d | θ, φ), to 0.01 nats; a Gaussian with and one without the document, "
         "each with its own variance.",
         "NIPS with all 12,419 words. 20 Newsgroups: all 18,846 posts, the 10,000 most frequent words. scikit-learn's "
-        "LDA and PrivateLDA have their defaults; LDA: 200 sweeps, α = 0.1, β = 0.01. δ = 1e-6.",
+        "LDA and PrivateLDA have their defaults; LDA: sampled, 200 sweeps, α = 0.1, β = 0.01. δ = 1e-6.",
         "HybridLDA's ε protects a word and LocalLDA's a bit of a report, so neither allows a bound for documents. "
         "AdaptedLDA and PrivateCrossLDA are left out: one is trained on public text as well, the other has "
         "several tables of topics.",
