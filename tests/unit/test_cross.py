@@ -46,12 +46,19 @@ def different():
     return CrossLDA(**SETTINGS).fit(counts, collections=NAMES), counts, *truth
 
 
+@pytest.fixture(scope="module", params=["sampled", "collapsed"])
+def by_both(request, different):
+    """The same by each algorithm."""
+    _, counts, *truth = different
+    return CrossLDA(**SETTINGS, algorithm=request.param).fit(counts, collections=NAMES), counts, *truth
+
+
 def distance(found, true):
     return np.abs(found - true).sum(axis=-1) / 2
 
 
-def test_planted_topics_are_found(different):
-    model, counts, common, own, theta = different
+def test_planted_topics_are_found(by_both):
+    model, counts, common, own, theta = by_both
     order = match_topics(common, model.components_).order
     assert distance(model.components_[order], common).max() < 0.2
     assert distance(model.collection_components_[:, order], own).max() < 0.3
@@ -170,19 +177,19 @@ def test_averages_are_of_so_many_sweeps_at_a_lag(monkeypatch):
     assert_allclose(model.history_["own_share"], [seen[n][1].sum() / counts.sum() for n in range(1, 8)])
 
 
-def test_threads_do_not_change_it():
-    counts = planted(0.4)[0]
-    one, two = (
-        CrossLDA(K, n_sweeps=12, n_average=2, lag=3, random_state=3, n_threads=n).fit(counts, collections=NAMES)
-        for n in (1, 2)
-    )
+@pytest.mark.parametrize("algorithm", ["sampled", "collapsed"])
+def test_threads_do_not_change_it(algorithm):
+    counts, options = planted(0.4)[0], {"n_average": 2, "lag": 3, "random_state": 3, "algorithm": algorithm}
+    one, two = (CrossLDA(K, n_sweeps=12, n_threads=n, **options).fit(counts, collections=NAMES) for n in (1, 2))
     for name in ("components_", "collection_components_", "switch_"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert_array_equal(one.predict_proba(counts[:9]), two.predict_proba(counts[:9]))
 
 
-def test_warm_start_goes_on_where_it_stopped():
+@pytest.mark.parametrize("algorithm", ["sampled", "collapsed"])
+def test_warm_start_goes_on_where_it_stopped(algorithm):
     counts, options = planted(0.4)[0], {"n_average": 2, "lag": 3, "random_state": 3, "warm_start": True}
+    options["algorithm"] = algorithm
     model = CrossLDA(K, n_sweeps=20, **options).fit(counts, collections=NAMES)
     half = model.history_["own_share"]
     model.set_params(n_threads=1, n_sweeps=12).fit(counts, collections=NAMES)
@@ -198,6 +205,11 @@ def test_warm_start_goes_on_where_it_stopped():
     for documents, collections, n_topics in ((counts[::-1], NAMES, K), (counts, NAMES[::-1], K), (counts, NAMES, 2)):
         with pytest.raises(InputError, match="warm_start continues with the same documents, the same collections"):
             model.set_params(n_topics=n_topics).fit(documents, collections=collections)
+    other = {"sampled": "collapsed", "collapsed": "sampled"}[algorithm]
+    with pytest.raises(InputError, match=f"found algorithm='{other}'"):
+        model.set_params(n_topics=K, algorithm=other).fit(counts, collections=NAMES)
+    with pytest.raises(InputError, match="as_published=True is the sampler of the paper"):
+        CrossLDA(K, as_published=True, algorithm="collapsed").fit(counts, collections=NAMES)
     assert not hasattr(pickle.loads(pickle.dumps(once)), "_training")
     anew = once.set_params(warm_start=False, n_sweeps=20, callbacks=None).fit(counts, collections=NAMES)
     assert anew.n_sweeps_ == 20

@@ -512,6 +512,8 @@ def test_auto_chooses_by_size(small):
         auto, same = (LDA(n_topics, n_sweeps=3, random_state=2, algorithm=a).fit(small) for a in ("auto", chosen))
         assert_array_equal(auto.components_, same.components_)
     assert LDA().algorithm == "auto"
+    assert is_collapsed(corpus[:16], 2)
+    assert not is_collapsed(corpus[:15], 2)
 
 
 def test_auto_samples_for_a_callback_that_looks_at_draws(small, algorithm):

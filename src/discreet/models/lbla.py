@@ -20,7 +20,7 @@ from discreet.models.lda import LDA, _Training
 
 @estimator
 class LBLA(LDA):
-    """Latent Beta-Liouville allocation [1]_, as [2]_ describes it, by frozen sweeps. Its guarantee is *none*.
+    """Latent Beta-Liouville allocation [1]_, as [2]_ describes it, under frozen topics. Its guarantee is *none*.
 
     This is :class:`~discreet.LDA` with Beta-Liouville priors in place of Dirichlet priors. A document's topics have the
     prior BL(α_1, …, α_{K−1}; a; β): topic K has the share 1 − u with u ~ Beta(a, β), and the other topics divide u by
@@ -67,8 +67,8 @@ class LBLA(LDA):
         last sweep is one of them.
     learn_alpha, learn_beta : bool
         As in ``LDA``, if the prior is Dirichlet: the fixed point does not hold for a Beta-Liouville prior.
-    n_sweeps, word_prior, warm_start, evaluate_every, n_threads, random_state, progress, callbacks :
-        As in :class:`~discreet.LDA`.
+    n_sweeps, word_prior, warm_start, evaluate_every, algorithm, n_threads, random_state, progress, callbacks :
+        As in :class:`~discreet.LDA`. Collapsed, a token's own share in m is that of an average token of its document.
 
     Attributes
     ----------

@@ -308,8 +308,8 @@ ATTACK = Experiment(
     ),
     notes=(
         *_HOW,
-        "NIPS with all 12,419 words. scikit-learn's LDA and PrivateLDA have their defaults; LDA: 200 sweeps, α = 0.1, "
-        "β = 0.01. δ = 1e-6.",
+        "NIPS with all 12,419 words. scikit-learn's LDA and PrivateLDA have their defaults; LDA: sampled, 200 sweeps, "
+        "α = 0.1, β = 0.01. δ = 1e-6.",
         "HybridLDA's ε protects a word and LocalLDA's a bit of a report, so neither allows a bound for documents. "
         "PrivateCrossLDA is left out: it has several tables of topics.",
         "More topics, 20 Newsgroups, SpectralLDA and AdaptedLDA: `private attack-more`.",
@@ -338,7 +338,7 @@ MORE = Experiment(
     notes=(
         *_HOW,
         "NIPS with all 12,419 words, for SpectralLDA the 3,000 most frequent. 20 Newsgroups: all 18,846 posts, the "
-        "10,000 most frequent words. scikit-learn's LDA has its defaults; LDA: 200 sweeps, α = 0.1, β = 0.01.",
+        "10,000 most frequent words. scikit-learn's LDA has its defaults; LDA: sampled, 200 sweeps.",
         "AdaptedLDA: the model of English that comes with the package is its public text (200 topics).",
     ),
 )

@@ -52,7 +52,7 @@ class CrossLBLA(LiouvillePriors, CrossLDA):
         Prior weight of each word in a common topic, and in a topic of one collection.
     beta_rest, beta_collection_rest : float, optional
         Prior weight of all words but the last together. None: the sum of their betas.
-    gamma0, gamma1, n_sweeps, n_average, lag, as_published, warm_start :
+    gamma0, gamma1, n_sweeps, n_average, lag, as_published, warm_start, algorithm :
         As in ``CrossLDA``.
     n_threads, random_state, progress, callbacks :
         As in :class:`~discreet.LDA`.
