@@ -277,8 +277,8 @@ def test_a_document_goes_the_way_that_the_page_of_design_says(
 
 @pytest.mark.parametrize("algorithm", ["sampled", "collapsed"])
 def test_counts_can_be_computed_back_from_the_release_of_an_ordinary_model(tmp_path: Path, algorithm: str) -> None:
-    """docs/guarantees.md says so. Should it ever fail, that page has good news to tell. Collapsed, each count of a topic
-    is an expected one, but those of a word still add up to a whole number."""
+    """docs/guarantees.md says so. Should it ever fail, that page has good news to tell. Collapsed, counts are expected
+    ones, but those of a word still add up to a whole number."""
     corpus = lda_corpus(100, 200, 4, seed=3).corpus
     LDA(4, n_sweeps=15, algorithm=algorithm).fit(corpus).release().save(tmp_path / "model")
     release = Release.load(tmp_path / "model")

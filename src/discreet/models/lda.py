@@ -54,8 +54,8 @@ class LDA(Running, TopicModel):
     at once, and need no random numbers of their own. On text it needs a tenth to two thirds of the sampler's time for
     the same perplexity, and ends at a lower one (``docs/results/benchmarks.md``).
 
-    Differences from [4]_: documents see topics of the sweep before, as above; the scatter; all of a document's tokens of
-    a word are taken out of the topics, not one; what is taken out is computed anew from the counts and not kept, so
+    Differences from [4]_: documents see topics of the sweep before, as above; the scatter; all of a document's tokens
+    of a word are taken out of the topics, not one; what is taken out is computed anew from the counts and not kept, so
     that memory is 4 bytes for each document and topic and 12 for each pair of document and word.
 
     Parameters
@@ -72,8 +72,8 @@ class LDA(Running, TopicModel):
         ``components_`` are the mean of the counts after the last ``n_average`` sweeps.
     learn_alpha, learn_beta : bool
         Fit α (one number per topic) and β to the counts every 10 sweeps from the 20th on, by Minka's fixed point [3]_.
-        On corpora made with known priors, α comes out up to a sixth too large if sampled and a quarter if collapsed, β a
-        third and a half.
+        On corpora made with known priors, α comes out up to a sixth too large if sampled and a quarter if collapsed,
+        β a third and a half.
     word_prior : array (n_topics, n_words), or {topic: {word: weight}}
         Added to β cell by cell: seeds topics with words.
     warm_start : bool
