@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
+CANCELS, PAUSE = 20, 0.1
+"""How often a job that is interrupted is cancelled, and seconds between."""
+
 _OURS = re.compile(r"discreet\._errors\.(?:InputError|DataNotFound|SelfTestFailed): ([^\n]*)")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _ANY = re.compile(r"(?:^|\n)(?:Caused by: )?[\w.$]*(?:Exception|Error): ([^\n]+)")
@@ -39,8 +43,10 @@ def job(spark: SparkSession, doing: str, advice: str = "") -> Iterator[None]:
     except Exception as error:
         raise _told(str(error), doing, advice) from None
     except BaseException:
-        with suppress(Exception):
-            spark.interruptTag(tag)
+        for _ in range(CANCELS):  # a call that was interrupted may still be on its way to Spark: its job begins later
+            with suppress(Exception):
+                spark.interruptTag(tag)
+            time.sleep(PAUSE)
         raise
     finally:
         with suppress(Exception):  # a cluster that is gone has no tags
