@@ -51,7 +51,7 @@ try:
     engine = SparkEngine(spark, sys.argv[1], partitions=2)
     short(n_rounds=1000, engine=engine, callbacks=[after]).fit(corpus())
 except KeyboardInterrupt:
-    for _ in range(100):  # a cancelled job takes a moment to end
+    for _ in range(600):  # a cancelled job takes a moment to end
         if not spark.sparkContext.statusTracker().getActiveJobsIds():
             break
         time.sleep(0.1)
