@@ -72,7 +72,7 @@ def test_a_table(engine, spark):
     assert_array_equal(model.fit(stored).components_, here.components_)
     stored.remove()
     assert_array_equal(model.fit(table, text="body", vocabulary=WORDS).components_, here.components_)
-    assert model.fit(table, text="body").n_features_in_ == len(WORDS) + 1  # all words of the text
+    assert model.fit(table, text="body").n_features_in_ == len(WORDS)  # all words of the text; "other" is a stop word
     assert model.transform(table).columns == ["user", "body", "topics"]
     assert os.listdir(engine.shards) == []
 

@@ -106,6 +106,12 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         if isinstance(X, StoredCorpus):
             raise InputError(f"{type(self).__name__} cannot read documents that an engine keeps. Pass a Corpus.")
+        if type(X).__module__.startswith("pyspark.sql"):
+            raise InputError(
+                "this is a table of Spark: give the model engine=SparkEngine(…) and name the column of documents."
+                if hasattr(self, "engine")
+                else f"{type(self).__name__} runs on the threads of this machine only. Pass a Corpus, or counts."
+            )
         if isinstance(X, SelectedCounts) and (selected := X.to_corpus()) is not None:
             X = selected
         if reset:
