@@ -44,6 +44,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     method: str
     shows_run: bool = False
     """Whether callbacks may see the run itself: only if nothing is promised."""
+    runs_elsewhere: bool = False
+    """Whether it takes an ``engine``."""
     components_: FloatArray
     alpha_: FloatArray
     alpha_rest_: float | None = None
@@ -109,7 +111,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if type(X).__module__.startswith("pyspark.sql"):
             raise InputError(
                 "this is a table of Spark: give the model engine=SparkEngine(…) and name the column of documents."
-                if hasattr(self, "engine")
+                if self.runs_elsewhere
                 else f"{type(self).__name__} runs on the threads of this machine only. Pass a Corpus, or counts."
             )
         if isinstance(X, SelectedCounts) and (selected := X.to_corpus()) is not None:

@@ -26,6 +26,8 @@ class Placed(TopicModel):
     """A model whose rounds can run elsewhere. It does not know where: an engine has the ``open_...`` functions of
     ``discreet.engines``, and reads tables of its own."""
 
+    runs_elsewhere = True
+
     engine: Annotated[Any, HasMethods(["open_units", "read", "holds"]), None] = None
 
     @property
