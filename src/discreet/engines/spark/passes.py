@@ -96,7 +96,7 @@ class _First:
             engine = self.given.engine(shard)
             engine.draw_first_topics()
             total, n_shards = total + engine.sums(), n_shards + 1
-            known = {"words": shard.words, "lengths": shard.lengths, "numbers": shard.numbers}
+            known: dict[str, AnyArray] = {"words": shard.words, "lengths": shard.lengths, "numbers": shard.numbers}
             kept = {name: array.astype("<i4").tobytes() for name, array in known.items()}
             yield _row(**kept, topics=engine.topics_kept().tobytes())
         yield _row(shards=n_shards, cells=total.tobytes())
@@ -220,7 +220,10 @@ class SparkPasses:
         columns = "unit long, document long, lengths binary, counts binary"
         with job(self._shards.spark, "count the lengths of documents"):
             rows = sorted(tuple(row) for row in self._shards.table().mapInArrow(task, columns).collect())
-        found = [(First(*row[:2]), *(np.frombuffer(cells, "<i8") for cells in row[2:])) for row in rows]
+        found = [
+            (First(unit, document), np.frombuffer(lengths, "<i8"), np.frombuffer(counts, "<i8"))
+            for unit, document, lengths, counts in rows
+        ]
         histogram = np.zeros(max((int(lengths.max(initial=0)) for _, lengths, _ in found), default=0) + 1, np.int64)
         for _, lengths, counts in found:
             histogram[lengths] += counts

@@ -28,7 +28,7 @@ LEAST = 1e-6
 def word_scale(word_counts: IntArray) -> Float32Array:
     """The number of steps, for each word, in which a token is counted: a power of two, so that no sum overflows."""
     _, exponents = np.frexp(np.maximum(MOST / np.maximum(word_counts, 1), 1))
-    return np.ldexp(np.float32(1), exponents - 1)
+    return np.asarray(np.ldexp(np.float32(1), exponents - 1))
 
 
 class ThreadCollapsed(ThreadPasses):
