@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
 
-from discreet import LDA, Corpus, InputError, Ledger, PrivateLDA, Vocabulary
+from discreet import LDA, Corpus, InputError, Ledger, PrivateCrossLDA, PrivateLDA, SpectralLDA, Vocabulary
 from discreet.engines.spark import SparkEngine
 from discreet.engines.spark.session import check_java, open_session
 from discreet.engines.spark.shards import joined, unpacked
@@ -143,8 +143,15 @@ def test_mistakes_are_one_line_and_charge_nothing(engine, table, spark, tmp_path
     stored = engine.read(table, text="body", vocabulary=WORDS)
     with pytest.raises(InputError, match="same engine"):
         PrivateLDA(2).fit(stored)
-    with pytest.raises(InputError, match="LDA cannot read documents that an engine keeps"):
+    with pytest.raises(InputError, match="same engine"):
         LDA(2).fit(stored)
+    with pytest.raises(InputError, match="SpectralLDA cannot read documents that an engine keeps"):
+        SpectralLDA(2).fit(stored)
+    for model in (SpectralLDA(2), PrivateCrossLDA(2)):
+        with pytest.raises(InputError, match="runs on the threads of this machine only"):
+            model.fit(table)
+    with pytest.raises(InputError, match="give the model engine=SparkEngine"):
+        PrivateLDA(2).fit(table)
     stored.remove()
     assert not ledger.entries
 

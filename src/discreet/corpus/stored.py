@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,19 @@ class StoredCorpus:
         found: IntArray = self.shards.summed(function, self.n_words)
         return found
 
+    @cached_property
+    def word_counts(self) -> IntArray:
+        """How often each word occurs. Private."""
+        return self.summed(_word_counts)
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.word_counts.sum())
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.shards.n_documents)
+
     @property
     def n_words(self) -> int:
         """Size of the vocabulary."""
@@ -59,6 +73,10 @@ class StoredCorpus:
 
     def __repr__(self) -> str:
         return f"<StoredCorpus: {self.n_words:,} words, by {'user' if self.by_user else 'document'}>"
+
+
+def _word_counts(documents: Any, first: int) -> IntArray:
+    return np.bincount(documents.words, minlength=documents.n_words)
 
 
 @contextmanager

@@ -79,12 +79,14 @@ class WeightRows(Protocol):
         than there are topics; these are not changed. Called once per sweep for every group."""
 
 
-class _Passes(Protocol):
+class PassEngine(Protocol):
     """All documents of a corpus and their topics, which change in passes over all of them.
 
-    The order of documents depends on their lengths, not on words.
+    The order of documents depends on their lengths, not on words. ``count`` gives what the model reads of them.
     """
 
+    draws: bool
+    """Whether each token has one topic, which is drawn; otherwise it has a distribution over topics."""
     n_words: int
     n_topics: int
     n_documents: int
@@ -116,6 +118,16 @@ class _Passes(Protocol):
         (n[d, k] + alpha[k]) · (Λ + m) / (alpha_rest + m). Without it, or if it equals Λ, the prior is Dirichlet(alpha).
         """
 
+    def drop_tables(self) -> None:
+        """Free the memory of counts and weights."""
+
+    def close(self) -> None:
+        """Release threads or connections."""
+
+
+class _Passes(PassEngine, Protocol):
+    """What engines on this machine offer besides."""
+
     def sweep_rows(
         self, weights: WeightRows, alpha: FloatArray, number: int, *, alpha_rest: float | None = None
     ) -> None:
@@ -129,9 +141,6 @@ class _Passes(Protocol):
 
     def use_threads(self, n_threads: int | None) -> None:
         """Continue with ``n_threads`` threads of this machine; None: all cores."""
-
-    def drop_tables(self) -> None:
-        """Free the memory of counts and weights."""
 
 
 class SweepEngine(_Passes, Protocol):

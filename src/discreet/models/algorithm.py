@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard
 
+from discreet import engines
 from discreet._errors import InputError
 from discreet._random import Key
 from discreet._types import IntArray
 from discreet.corpus.corpus import Corpus
-from discreet.engines import open_collapsed, open_sweeps
 from discreet.engines.interface import CollapsedEngine, SweepEngine
 
 Algorithm: TypeAlias = Literal["sampled", "collapsed", "auto"]
@@ -40,14 +40,19 @@ def open_engine(
     n_threads: int | None = None,
     parts: IntArray | None = None,
     callbacks: Iterable[object] | None = None,
+    backend: Any = engines,
 ) -> Engine:
     """The engine of the chosen algorithm, with the first topics. ``auto`` samples if a callback looks at the run."""
     looks_inside = any(hasattr(callback, "begin") for callback in callbacks or ())
     if algorithm == "collapsed" or (algorithm == "auto" and not looks_inside and is_collapsed(corpus, n_topics)):
-        engine: Engine = open_collapsed(corpus, n_topics, key, n_threads=n_threads, parts=parts)
+        engine: Engine = backend.open_collapsed(corpus, n_topics, key, n_threads=n_threads, parts=parts)
     else:
-        engine = open_sweeps(corpus, n_topics, key, n_threads=n_threads, parts=parts)
-    engine.draw_first_topics()
+        engine = backend.open_sweeps(corpus, n_topics, key, n_threads=n_threads, parts=parts)
+    try:
+        engine.draw_first_topics()
+    except BaseException:
+        engine.close()
+        raise
     return engine
 
 

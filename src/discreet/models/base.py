@@ -44,6 +44,8 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
     method: str
     shows_run: bool = False
     """Whether callbacks may see the run itself: only if nothing is promised."""
+    runs_elsewhere: bool = False
+    """Whether it takes an ``engine``."""
     components_: FloatArray
     alpha_: FloatArray
     alpha_rest_: float | None = None
@@ -106,6 +108,12 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         if isinstance(X, StoredCorpus):
             raise InputError(f"{type(self).__name__} cannot read documents that an engine keeps. Pass a Corpus.")
+        if type(X).__module__.startswith("pyspark.sql"):
+            raise InputError(
+                "this is a table of Spark: give the model engine=SparkEngine(…) and name the column of documents."
+                if self.runs_elsewhere
+                else f"{type(self).__name__} runs on the threads of this machine only. Pass a Corpus, or counts."
+            )
         if isinstance(X, SelectedCounts) and (selected := X.to_corpus()) is not None:
             X = selected
         if reset:

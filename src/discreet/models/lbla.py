@@ -109,6 +109,7 @@ class LBLA(LDA):
         return cls(n_topics, **{**setting, **changes})
 
     def _check_together(self) -> None:
+        super()._check_together()
         for learnt in ("alpha", "beta"):
             if getattr(self, f"learn_{learnt}") and getattr(self, f"{learnt}_rest") is not None:
                 raise InputError(

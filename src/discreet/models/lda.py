@@ -16,10 +16,11 @@ from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.kernels.sums.counts import beta_statistics, log_likelihood, topic_totals
 from discreet.kernels.sums.expected import expected_beta_statistics, expected_log_likelihood
-from discreet.models.algorithm import Algorithm, check_same, draws_topics, open_engine
-from discreet.models.base import TopicModel, broadcast_alpha, check_sizes
+from discreet.models.algorithm import Algorithm, check_same, open_engine
+from discreet.models.base import broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics, WordPrior
 from discreet.models.estimator import Running, estimator
+from discreet.models.placed import Placed
 from discreet.models.seeds import seed_table
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
@@ -37,7 +38,7 @@ TABLE = 4096
 
 
 @estimator
-class LDA(Running, TopicModel):
+class LDA(Running, Placed):
     """Latent Dirichlet allocation [1]_ under frozen topics. Its guarantee is *none*.
 
     **Sampled.** In sweep t every token draws a topic from p(k) ∝ φ̃[k, w] · (n[d, k] + α_k), where
@@ -84,6 +85,8 @@ class LDA(Running, TopicModel):
     algorithm : {"auto", "sampled", "collapsed"}
         "auto" is collapsed with up to six topics for each token of a mean document; with more, with fewer than 16
         documents, or if a callback looks at the draws, it is sampled.
+    engine : SparkEngine, optional
+        Where the sweeps run; by default on the threads of this machine. It does not change the result.
     n_threads : int, optional
         All cores by default; does not change the result.
     random_state : int, optional
@@ -127,13 +130,40 @@ class LDA(Running, TopicModel):
     evaluate_every: Annotated[int, Interval(Integral, 0, None, closed="left")] = 1
     algorithm: Algorithm = "auto"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Train on documents. ``y`` is ignored."""
+    def fit(self, X: Any, y: Any = None, **columns: Any) -> Self:
+        """Train on documents. ``y`` is ignored.
+
+        If ``X`` is a table of ``engine``, ``columns`` are the arguments of ``engine.read``: ``text=`` or ``counts=``,
+        ``vocabulary=`` and ``tokenizer=``. Without a vocabulary, all words of the text are used.
+        """
         self._check_parameters()
         self._check_together()
-        corpus = self._read(X, reset=not (self.warm_start and hasattr(self, "_training")))
-        check_sizes(corpus, self.n_topics)
-        training = self._continued(corpus) or self._begin(corpus)
+        if "groups" in columns:
+            raise InputError(f"{type(self).__name__} promises users nothing and does not group documents by user.")
+        reset = not (self.warm_start and hasattr(self, "_training"))
+        with self._documents(X, None, columns, None, reset=reset) as (corpus, _):
+            check_sizes(corpus, self.n_topics)
+            training = self._continued(corpus) or self._begin(corpus)
+            try:
+                return self._train(training)
+            finally:
+                if not self.warm_start:
+                    training.engine.close()
+
+    def _check_together(self) -> None:
+        if self.engine is None:
+            return
+        for name in ("learn_alpha", "warm_start"):
+            if getattr(self, name):
+                raise InputError(f"{name}=True runs on the threads of this machine only. Leave it out, or engine=.")
+        for callback in self.callbacks or ():
+            if hasattr(callback, "begin"):
+                raise InputError(
+                    f"{type(callback).__name__} reads the topics of tokens, which stay on the executors. Leave it out, "
+                    "or engine=."
+                )
+
+    def _train(self, training: _Training) -> Self:
         before = training.n_done
         history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, run=training, timed=True)
         if not self.warm_start:
@@ -191,9 +221,10 @@ class _Training:
             Key.open(model.random_state),
             n_threads=model.n_threads,
             callbacks=model.callbacks,
+            backend=model._backend,
         )
         self.counts: AnyArray = self.engine.count()
-        self.draws = draws_topics(self.engine)
+        self.draws = self.engine.draws
         """Whether each token has one topic; otherwise counts are expected ones."""
         self.n_done = 0
         self._tabulate()

@@ -26,23 +26,27 @@ class Placed(TopicModel):
     """A model whose rounds can run elsewhere. It does not know where: an engine has the ``open_...`` functions of
     ``discreet.engines``, and reads tables of its own."""
 
+    runs_elsewhere = True
+
     engine: Annotated[Any, HasMethods(["open_units", "read", "holds"]), None] = None
 
     @property
     def _backend(self) -> Any:
         if self.engine is None:
             return engines
+        if self.shows_run:
+            return self.engine
         return self.engine.checking(partial(self_test.check, self._self_tests))  # compiled code differs by machine
 
     @contextmanager
     def _documents(
-        self, X: Any, groups: Any, columns: Mapping[str, Any], max_tokens: int | None
+        self, X: Any, groups: Any, columns: Mapping[str, Any], max_tokens: int | None, *, reset: bool = True
     ) -> Iterator[tuple[Any, Any]]:
         """The documents that a fit reads and their users: those of ``X``, or of a table of the engine. Of a table, the
         engine keeps them until the end of the fit."""
         read = None
         if self.engine is not None and self.engine.holds(X):
-            if columns.get("text") is not None and columns.get("vocabulary") is None:
+            if not self.shows_run and columns.get("text") is not None and columns.get("vocabulary") is None:
                 raise InputError(
                     f"{type(self).__name__} takes words that are public, or that were selected privately. Give "
                     "vocabulary=, or read the table with a PrivateVectorizer on the same engine."
@@ -57,7 +61,7 @@ class Placed(TopicModel):
             if isinstance(X, StoredCorpus):
                 yield self._read_stored(X, columns), groups
             else:
-                yield self._read(X, reset=True, max_tokens=max_tokens), groups
+                yield self._read(X, reset=reset, max_tokens=max_tokens), groups
 
     def _read_stored(self, stored: StoredCorpus, columns: Mapping[str, Any]) -> StoredCorpus:
         if self.engine is None:

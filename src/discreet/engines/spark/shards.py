@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
-from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -110,6 +109,23 @@ def joined(parts: Iterable[Grouped], n_words: int) -> Grouped:
     )
 
 
+def write(rows: DataFrame, path: str) -> None:
+    """Write rows of some megabytes each. Parquet's writer would look at its memory after a hundred of them."""
+    how = {"parquet.block.size": 1 << 25, "parquet.block.size.row.check.min": 1, "parquet.block.size.row.check.max": 1}
+    pages = {"parquet.page.size.row.check.min": 1, "parquet.page.size.row.check.max": 1}
+    rows.write.mode("overwrite").options(**how, **pages).parquet(path, compression="none")
+
+
+def remove(spark: SparkSession, path: str, columns: str) -> None:
+    """Delete files. An empty table takes their place where only Spark can delete: DataFrames cannot do more."""
+    where = urlsplit(path)
+    if where.scheme in ("", "file"):
+        rmtree(where.path, ignore_errors=True)
+        return
+    with job(spark, f"remove what is in {path}"):
+        spark.createDataFrame([], columns).write.mode("overwrite").parquet(path)
+
+
 @dataclass(eq=False)
 class Shards:
     """The shards in ``path``, which are there."""
@@ -121,6 +137,8 @@ class Shards:
     firsts: dict[tuple[int, int], First] = field(default_factory=dict, repr=False)
     n_units: int = field(default=0, repr=False)
     """Private."""
+    n_documents: int = field(default=0, repr=False)
+    """Private."""
     digest: str = field(default="", repr=False)
 
     @classmethod
@@ -130,7 +148,7 @@ class Shards:
         found, fixed = cls(spark, path, partitions, before), ("place", "part", "n_units", "n_documents", "digest")
         try:
             with job(spark, f"write shards to {path}", "Name a folder that every executor can write to."):
-                rows.write.parquet(path, compression="none")  # [durable] from here on nothing is computed from the text
+                write(rows, path)  # [durable] from here on nothing is computed from the text
             with job(spark, f"read shards from {path}"):
                 listed = sorted(tuple(row) for row in spark.read.schema(COLUMNS).parquet(path).select(*fixed).collect())
         except BaseException:
@@ -140,12 +158,12 @@ class Shards:
         if len({(place, part) for place, part, *_ in listed}) < len(listed):  # [written-once]
             found.remove()
             raise InputError(f"Spark has written some shards to {path} twice. Use another committer or file system.")
-        n_documents = total = 0
+        total = 0
         for place, part, units, documents, digest in listed:  # [number] 0, 1, 2, …: no two units have one number
-            found.firsts[place, part] = First(found.n_units, n_documents)
-            found.n_units, n_documents = found.n_units + units, n_documents + documents
+            found.firsts[place, part] = First(found.n_units, found.n_documents)
+            found.n_units, found.n_documents = found.n_units + units, found.n_documents + documents
             total += int.from_bytes(digest, "little")
-        found.digest = f"{n_documents} {found.n_units} {total % 2**BITS:x}"
+        found.digest = f"{found.n_documents} {found.n_units} {total % 2**BITS:x}"
         return found
 
     def table(self) -> DataFrame:
@@ -163,13 +181,8 @@ class Shards:
         return summed(self.spark, self.table(), task, len(self.firsts), "add up the shards")
 
     def remove(self) -> None:
-        """Delete the files. An empty table takes their place where only Spark can delete: DataFrames cannot do more."""
-        where = urlsplit(self.path)
-        if where.scheme in ("", "file") and Path(where.path).is_dir():
-            rmtree(where.path)
-            return
-        with job(self.spark, f"remove the shards in {self.path}"):
-            self.spark.createDataFrame([], COLUMNS).write.mode("overwrite").parquet(self.path)
+        """Delete the files."""
+        remove(self.spark, self.path, COLUMNS)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet._random import Key, Purpose
-from discreet._types import Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
+from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import Table
-from discreet.engines.threads.layout import Layout
+from discreet.engines.threads.layout import Layout, Whole
 from discreet.engines.threads.passes import ThreadPasses
+from discreet.engines.threads.units import Grouped
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.expected import counts_of_sums, whole_alpha_statistics
 from discreet.kernels.sweeps.collapsed import MOST, LastShare, OwnWords, collapse_documents, collapsed_scratch
@@ -24,27 +25,43 @@ LEAST = 1e-6
 """Of what is left of a word's count and prior in a topic, when its own tokens are taken out."""
 
 
+def word_scale(word_counts: IntArray) -> Float32Array:
+    """The number of steps, for each word, in which a token is counted: a power of two, so that no sum overflows."""
+    _, exponents = np.frexp(np.maximum(MOST / np.maximum(word_counts, 1), 1))
+    return np.asarray(np.ldexp(np.float32(1), exponents - 1))
+
+
 class ThreadCollapsed(ThreadPasses):
     """The different words of each document, its expected topic counts, and the threads that compute them.
 
     Twelve bytes for each pair of document and word, four for each document and topic.
     """
 
+    draws = False
+
     def __init__(
-        self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None, parts: IntArray | None = None
+        self,
+        corpus: Corpus | Grouped,
+        n_topics: int,
+        key: Key,
+        *,
+        n_threads: int | None = None,
+        parts: IntArray | None = None,
+        whole: Whole | None = None,
     ) -> None:
-        super().__init__(corpus, n_topics, key, parts)
+        super().__init__(corpus, n_topics, key, parts, whole)
         self._words, self._pair_counts, self.offsets = self._pairs(corpus, self._layout)
         self._lengths: IntArray = self._layout.lengths[self._layout.numbers]
-        _, exponents = np.frexp(np.maximum(MOST / np.maximum(corpus.word_counts, 1), 1))
-        self._scale = np.ldexp(np.float32(1), exponents - 1)
+        word_counts = np.bincount(corpus.words, minlength=self.n_words) if whole is None else whole.word_counts
+        self._scale = word_scale(word_counts)
         self._steps = self._pair_counts * np.append(self._scale[self._words], np.zeros(LANES, np.float32))
         self._expected: Float32Array = aligned(self.n_documents * self._width, np.float32)
         self._sums: list[UInt32Array] = []  # a table of each thread, flat, word × width
         self._counts: FloatArray | None = None
+        self._total: UInt32Array | None = None  # what they are made of, word × width
         self.use_threads(n_threads)
 
-    def _pairs(self, corpus: Corpus, layout: Layout) -> tuple[Int32Array, Float32Array, IntArray]:
+    def _pairs(self, corpus: Corpus | Grouped, layout: Layout) -> tuple[Int32Array, Float32Array, IntArray]:
         """Words, counts, and where documents begin. There are sixteen more counts than words: a kernel reads beyond
         the last."""
         words, counts = np.empty(self.n_tokens, np.int32), np.empty(self.n_tokens, np.float32)
@@ -68,6 +85,24 @@ class ThreadCollapsed(ThreadPasses):
         self._scratch = [collapsed_scratch(self._width) for _ in range(self.n_threads)]
         self._bits = [scatter_scratch() for _ in range(self.n_threads)]
         self._sums = []
+
+    def topics_kept(self) -> Float32Array:
+        """For another engine with the same documents."""
+        return self._by_document()[:, : self.n_topics]
+
+    def keep_topics(self, topics: AnyArray) -> None:
+        self._by_document()[:, : self.n_topics] = topics.reshape(self.n_documents, self.n_topics)
+
+    def sums(self) -> UInt32Array:
+        """The counts as whole numbers that can be added to those of other documents."""
+        assert self._total is not None
+        return self._total[:, : self.n_topics]
+
+    @staticmethod
+    def counts_of(sums: UInt32Array, word_counts: IntArray) -> FloatArray:
+        counts = np.empty(sums.shape)
+        counts_of_sums(sums, word_scale(word_counts), 0, len(sums), counts)
+        return counts
 
     def draw_first_topics(self) -> None:
         topics = np.empty(self.n_tokens, np.uint16)
@@ -135,7 +170,7 @@ class ThreadCollapsed(ThreadPasses):
             counts_of_sums(total, self._scale, first, last, counts)
 
         self._each_share(add, self.n_words)
-        self._counts = counts
+        self._counts, self._total = counts, total
 
     def count(self) -> FloatArray:
         assert self._counts is not None
@@ -153,4 +188,4 @@ class ThreadCollapsed(ThreadPasses):
         return self._expected.reshape(self.n_documents, self._width)
 
     def drop_tables(self) -> None:
-        self._sums, self._counts, self._weights = [], None, None
+        self._sums, self._counts, self._total, self._weights = [], None, None, None

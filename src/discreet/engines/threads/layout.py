@@ -6,15 +6,32 @@ A document's draws belong to its number, so neither changes a bit of a seeded ru
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
+from discreet.engines.threads.units import Grouped
 from discreet.engines.threads.workers import shares
 
 BLOCKS = 32
 """Blocks of documents; all have about the same number of tokens."""
+
+
+class Whole(NamedTuple):
+    """The corpus that some documents are a part of: their draws are those that they have in it."""
+
+    numbers: IntArray
+    """Of each document that is here, in the layout of the whole corpus."""
+    mean_length: float
+    word_counts: IntArray
+
+
+def numbers_by_rank(ranks: IntArray, n_documents: int) -> IntArray:
+    """The numbers in a layout without parts of documents at these places in the order of all, the longest first."""
+    sizes = [len(range(block, n_documents, BLOCKS)) for block in range(BLOCKS)]
+    return np.asarray(np.concatenate([[0], np.cumsum(sizes)])[ranks % BLOCKS] + ranks // BLOCKS)
 
 
 class Layout:
@@ -28,7 +45,7 @@ class Layout:
     seldom those that another thread writes to.
     """
 
-    def __init__(self, corpus: Corpus, parts: IntArray | None) -> None:
+    def __init__(self, corpus: Corpus | Grouped, parts: IntArray | None) -> None:
         longest_first = np.argsort(-corpus.lengths, kind="stable")
         blocks = [longest_first[block::BLOCKS] for block in range(BLOCKS)]
         block_of = np.repeat(np.arange(BLOCKS), [len(block) for block in blocks])

@@ -11,7 +11,8 @@ from discreet._random import Key
 from discreet._types import AnyArray, Float32Array, FloatArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import Table, WeightRows
-from discreet.engines.threads.layout import Layout, pieces
+from discreet.engines.threads.layout import Layout, Whole, pieces
+from discreet.engines.threads.units import Grouped
 from discreet.engines.threads.workers import Workers
 from discreet.kernels.sums.counts import padded, sampling_weights
 from discreet.kernels.sweeps.slots import aligned
@@ -33,7 +34,9 @@ class ThreadPasses:
 
     offsets: IntArray
 
-    def __init__(self, corpus: Corpus, n_topics: int, key: Key, parts: IntArray | None) -> None:
+    def __init__(
+        self, corpus: Corpus | Grouped, n_topics: int, key: Key, parts: IntArray | None, whole: Whole | None
+    ) -> None:
         if corpus.n_tokens >= 2**31 or int(corpus.lengths.max(initial=0)) >= 2**24:
             raise InputError(
                 f"a corpus may have up to 2^31 tokens and a document up to 2^24; found {corpus.n_tokens:,} and "
@@ -46,7 +49,9 @@ class ThreadPasses:
         self.n_tokens = corpus.n_tokens
         self.key = key
         self._parts, self._layout = parts, Layout(corpus, parts)
-        self._numbers = self._layout.numbers.astype(np.uint32)
+        self._whole = whole
+        in_memory = self._layout.numbers if whole is None else whole.numbers[self._layout.documents]
+        self._numbers = in_memory.astype(np.uint32)
         self._weights: Float32Array | None = None  # flat, word × width
 
     def use_threads(self, n_threads: int | None) -> None:
@@ -57,6 +62,9 @@ class ThreadPasses:
         size = self.n_words * self._width
         worth = self.n_threads > 1 and size <= LOCAL and self.n_tokens >= size
         self._copies = [aligned(size, np.float32) for _ in range(self.n_threads)] if worth else []
+
+    def close(self) -> None:
+        self._workers.close()
 
     def sweep(
         self,

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from discreet._random import Key, Purpose
-from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
+from discreet._types import AnyArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array, UInt32Array
 from discreet.corpus.corpus import Corpus
 from discreet.engines.interface import Table, Tokens
-from discreet.engines.threads.layout import Layout
+from discreet.engines.threads.layout import Layout, Whole
 from discreet.engines.threads.passes import ThreadPasses
+from discreet.engines.threads.units import Grouped
 from discreet.kernels.lanes import LANES
 from discreet.kernels.sums.counts import alpha_statistics, count_topics, padded
 from discreet.kernels.sweeps.dense import dense_scratch, sweep_dense
 from discreet.kernels.sweeps.exact import exact_scratch, sweep_exact
 from discreet.kernels.sweeps.last_topic import LastTopic
-from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_documents
+from discreet.kernels.sweeps.shuffle import gather_documents, shuffle_numbered
 from discreet.kernels.sweeps.sparse import smooth_sums, sparse_scratch, sweep_sparse
 from discreet.kernels.sweeps.starts import first_topics
 
@@ -30,27 +31,38 @@ SPARSE_FROM = 512
 class ThreadSweeps(ThreadPasses):
     """Tokens of one corpus in secret slots, their topics, and the threads that draw them. Counts have no padding."""
 
+    draws = True
+
     def __init__(
-        self, corpus: Corpus, n_topics: int, key: Key, *, n_threads: int | None = None, parts: IntArray | None = None
+        self,
+        corpus: Corpus | Grouped,
+        n_topics: int,
+        key: Key,
+        *,
+        n_threads: int | None = None,
+        parts: IntArray | None = None,
+        whole: Whole | None = None,
     ) -> None:
-        super().__init__(corpus, n_topics, key, parts)
+        super().__init__(corpus, n_topics, key, parts, whole)
         self.offsets = np.concatenate([[0], np.cumsum(self._layout.lengths[self._layout.numbers])])
         self.offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         self.words = self._in_slots(corpus, self._layout)
         self.topics: UInt16Array = np.zeros(self.n_tokens, np.uint16)
-        self.sparse = self._width >= max(SPARSE_FROM, self.n_tokens / max(self.n_documents, 1))
+        mean_length = self.n_tokens / max(self.n_documents, 1) if whole is None else whole.mean_length
+        self.sparse = self._width >= max(SPARSE_FROM, mean_length)
         self._counts: list[Int32Array] = []  # a table of each thread, flat, word × topic
         self._total: Int32Array | None = None  # their sum, until topics change
         self.use_threads(n_threads)
 
-    def _in_slots(self, corpus: Corpus, layout: Layout) -> Int32Array:
+    def _in_slots(self, corpus: Corpus | Grouped, layout: Layout) -> Int32Array:
         """The tokens of each document in a secret order: a count matrix has them in word order, which would reveal
         words."""
         words: Int32Array = np.empty(self.n_tokens, np.int32)
         gather_documents(corpus.words, corpus.offsets, layout.documents, words)
         offsets = np.concatenate([[0], np.cumsum(layout.lengths)])
         offsets.setflags(write=False)
-        shuffle_documents(words, offsets, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
+        numbers = np.arange(self.n_documents) if self._whole is None else self._whole.numbers[layout.documents]
+        shuffle_numbered(words, offsets, numbers, self.key.words, np.uint32(Purpose.TOKEN_ORDER), np.uint32(0))
         if self._parts is None:
             return words
         in_memory = np.empty_like(words)
@@ -80,6 +92,22 @@ class ThreadSweeps(ThreadPasses):
     def restore(self, saved: Mapping[str, AnyArray]) -> None:
         self.words, self.topics = saved["slot_words"], saved["slot_topics"]
         self._counts, self._total = [], None
+
+    def topics_kept(self) -> UInt16Array:
+        """For another engine with the same documents."""
+        return self.topics
+
+    def keep_topics(self, topics: AnyArray) -> None:
+        self.topics[:] = topics
+        self._total = None
+
+    def sums(self) -> UInt32Array:
+        """The counts as whole numbers that can be added to those of other documents."""
+        return self.count().view(np.uint32)
+
+    @staticmethod
+    def counts_of(sums: UInt32Array, word_counts: IntArray) -> Int32Array:
+        return sums.view(np.int32)
 
     # --- topics -----------------------------------------------------------------------------------------------------
 

@@ -63,6 +63,18 @@ class Grouped(NamedTuple):
     def n_units(self) -> int:
         return len(self.first_document) - 1
 
+    @property
+    def n_documents(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.words)
+
+    @property
+    def lengths(self) -> IntArray:
+        return np.diff(self.offsets)
+
     def chosen(self, included: BoolArray) -> Grouped:
         """The units that ``included`` marks. Their documents keep their numbers."""
         per_unit = np.diff(self.first_document)

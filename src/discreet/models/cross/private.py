@@ -91,6 +91,7 @@ ledger, checkpoint, checkpoint_every, n_threads, random_state, progress, callbac
     """
 
     method = "private-cross"
+    runs_elsewhere = False
 
     n_topics: Topics = field(default=10, kw_only=False)  # the plan knows nothing about collections
     collection_names: Annotated[Sequence[str | int] | Mapping[str | int, int], "array-like", dict] | None = None
