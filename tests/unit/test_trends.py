@@ -201,7 +201,10 @@ def test_shares_follow_the_documents(release):
     assert error[1] == pytest.approx(np.hypot(*found.standard_errors[[0, 3], 1]))
     assert np.array_equal(found.change(0, -1)[0], moved)
     assert found.change(1, 1)[1].tolist() == [0, 0]
-    assert found.overall()[0] == pytest.approx(moved)
+    early, late = found.halves()
+    assert (early.name, late.name) == ("2015 to 2016", "2017 to 2018")
+    assert found.overall()[0] == pytest.approx(late.shares - early.shares)
+    assert found.overall()[0][1] == pytest.approx(0.4, abs=0.08)
 
 
 def test_the_guarantee_says_what_it_assumes(release):
@@ -296,6 +299,50 @@ def test_too_few_is_decided_by_the_noisy_size():
     assert [row["enough"] for row in rows] == ["yes"] * 2 + ["no"] * 4 + ["yes"] * 2
     assert json.loads(json.dumps(found.to_json(), allow_nan=False))["slices"][1]["shares"] is None
     assert made([[1.0, 1.0]]).overall() is None
+
+
+def test_halves_by_hand():
+    """Three years: the first two together have 150 and 50 of 200, with noise of √2; the last 40 and 60 of 100."""
+    found = made([[80.0, 20.0], [70.0, 30.0], [40.0, 60.0]])
+    early, late = found.halves()
+    assert (early.name, late.name) == ("2000 to 2001", "2002")
+    assert early.shares.tolist() == [0.75, 0.25]
+    assert early.errors == pytest.approx(np.sqrt(2 * 0.625) * np.ones(2) / 200)
+    moved, margin = found.overall()
+    assert moved == pytest.approx([-0.35, 0.35])
+    assert margin == pytest.approx(np.hypot(early.errors, late.errors) * quantile(2))
+    assert made([[80.0, 20.0]] * 2, by="class").halves() is None
+
+
+def test_margins_of_changes_hold_for_all_topics_together():
+    """4,000 runs, nothing changes: at most 5% may be called a change (6.4% is four deviations above). Noise of m slices
+    taken for that of one would call more than 30% so, and a margin for one topic alone more than 15%."""
+    generator = np.random.default_rng(7)
+    truth = np.tile([400.0, 300.0, 200.0, 50.0, 50.0], (6, 1)) * np.array([1, 1, 2, 3, 4, 5])[:, None]
+    called = 0
+    for _ in range(4000):
+        moved, margin = made(truth + 10 * generator.standard_normal(truth.shape), noise=10.0).overall()
+        called += bool((abs(moved) > margin).any())
+    assert 0.02 < called / 4000 < 0.064
+
+
+def test_the_largest_share_is_marked_where_it_may_be_noise():
+    found = made([[500.0, 480.0, 20.0], [300.0, 490.0, 210.0], [5.0, 0.0, 0.0]], noise=5.0, by="class")
+    best, clear = found.leading()
+    assert best.tolist() == [0, 1, 1]
+    assert clear.tolist() == [True, False, True]
+    assert made([[1.0, 1.0]], by="class").leading() is None
+
+
+def test_a_model_of_users_needs_users(release):
+    promise = Guarantee(1.0, 1e-6, Unit.USER, Observer.STATISTICS, Relation.ADD_REMOVE, Basis.PROVEN)
+    ledger, users = Ledger(), replace(release, guarantee=promise, ledger=[])
+    trends = PrivateTrends(users, by="year", start="2015", end="2018", ledger=ledger)
+    with pytest.raises(InputError, match="without user ids the trends would protect single documents only"):
+        trends.fit(TEXTS, DATES)
+    assert not ledger.entries
+    trends = PrivateTrends(users, by="year", start="2015", end="2018").fit(TEXTS, DATES, groups=range(4000))
+    assert trends.guarantee_.unit is Unit.USER
 
 
 def test_shares_below_zero_stay():

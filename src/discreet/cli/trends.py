@@ -236,32 +236,35 @@ def _report(found: Trends, output: Path, *, quiet: bool, as_json: bool) -> None:
 
 
 def _table(found: Trends) -> None:
-    """The first and the last slice that is shown, and the change between them; for classes, the largest share."""
-    import numpy as np
-
-    shown = np.flatnonzero(found.enough).tolist()
-    if not shown:
+    """Both halves of the time, and the change between them; for classes, the largest share."""
+    leading, halves, overall = found.leading(), found.halves(), found.overall()
+    if leading is None:
         return
-    shares, errors = found.shares, found.standard_errors
     words = [" ".join(topic[:SHOWN_WORDS]) for topic in found.topics]
-    overall = found.overall()
 
-    def cell(i: int, k: int) -> str:
-        return f"{shares[i, k]:.2%} ± {errors[i, k]:.2%}".replace("-", "−")
+    def cell(share: float, error: float) -> str:
+        return f"{share:.2%} ± {error:.2%}".replace("-", "−")
 
-    if overall is None:
-        best = [max(shown, key=lambda i, k=k: shares[i, k]) for k in range(found.n_topics)]  # type: ignore[misc]
-        rows = [(str(k), found.slices[best[k]], cell(best[k], k), words[k]) for k in range(found.n_topics)]
+    if halves is None or overall is None:
+        shares, errors, (best, clear) = found.shares, found.standard_errors, leading
+        rows = [
+            (
+                str(k),
+                found.slices[i] + ("" if clear[k] else " (noise?)"),
+                cell(shares[i, k], errors[i, k]),
+                words[k],
+            )
+            for k, i in enumerate(best)
+        ]
         show.table(("topic", "most in", "share", "words"), rows, right=("topic", "share"), labels=("most in",))
         return
-    moved, margin = overall
-    first, last = shown[0], shown[-1]
-    names = ("topic", found.slices[first], found.slices[last], "change", "words")
+    (first, second), (moved, margin) = halves, overall
+    names = ("topic", first.name, second.name, "change", "words")
     rows_over_time = [
         (
             str(k),
-            cell(first, k),
-            cell(last, k),
+            cell(first.shares[k], first.errors[k]),
+            cell(second.shares[k], second.errors[k]),
             f"{100 * moved[k]:+.2f}{'' if abs(moved[k]) > margin[k] else ' (noise?)'}".replace("-", "−"),
             words[k],
         )

@@ -121,6 +121,7 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
         plan = self._plan(release, slices)
         corpus, conditions = self._read(release, X)
         fit = PrivateFit(self, corpus, observer=Observer.TRENDS, groups=groups, no_word_list=True)
+        self._check_unit(release, fit.unit)
         places = places_of(slices, y, corpus.n_documents)
         self._check_documents(slices, places, corpus)
         fit.ledger.would_take((plan.entry,))  # before the work on all documents
@@ -186,6 +187,15 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
                 "(public_model=True)."
             )
         return release
+
+    def _check_unit(self, release: Release, unit: Unit) -> None:
+        """A model that protects users comes from text of users: trends must not quietly promise less."""
+        if release.guarantee.unit is Unit.USER and unit is not Unit.USER and not self.public_model:
+            raise InputError(
+                "the model protects all documents of one user, and without user ids the trends would protect single "
+                "documents only. Name the user of each document (groups=, or --group on the command line); where "
+                "nobody has two documents, any id of a document will do."
+            )
 
     def _model_condition(self, release: Release) -> str:
         its = release.guarantee

@@ -53,6 +53,7 @@ def html(trends: Trends, title: str = "") -> str:
 <style>{style}</style>
 </head>
 <body>
+<main>
 <h1>{escape(title)}</h1>
 {"".join(f"<p>{escape(line)}</p>" for line in _about(trends))}
 <h2>What is promised</h2>
@@ -63,6 +64,7 @@ def html(trends: Trends, title: str = "") -> str:
 </div>
 <h2>Slices</h2>
 {_slices_table(trends)}
+</main>
 </body>
 </html>
 """
@@ -78,8 +80,12 @@ def _about(trends: Trends) -> list[str]:
         f"The noise in each sum has a standard deviation of {trends.noise:.3g} {counted}, so the shares of small "
         "slices are less certain. A share a little below 0 cannot be told from 0.",
     ]
-    if trends.overall() is not None:
-        lines[1] += " The margin of a change (±) is that of 95% for all topics together."
+    halves = trends.halves()
+    if halves is not None:
+        lines[1] += (
+            f" A change is that of {halves[1].name}, taken together, against {halves[0].name}; its margin (±) is "
+            "that of 95% for all topics together."
+        )
     hidden = int((~trends.enough).sum())
     if hidden:
         lines.append(
@@ -98,13 +104,12 @@ def _with_model(trends: Trends) -> str:
 
 def _figure(trends: Trends, k: int) -> str:
     words = escape(" ".join(trends.topics[k]))
-    overall, moved = trends.overall(), ""
-    if overall is not None:
+    overall, halves, moved = trends.overall(), trends.halves(), ""
+    if overall is not None and halves is not None:
         change, margin = overall[0][k], overall[1][k]
-        shown = np.flatnonzero(trends.enough)
-        first, last = (escape(trends.slices[i]) for i in (shown[0], shown[-1]))
         clear = "" if abs(change) > margin else ": may be noise"
-        moved = f"<br><span class='soft'>{first} to {last}: {_points(change)} ± {100 * margin:.2f} points{clear}</span>"
+        moved = f"{escape(halves[1].name)}: {_points(change)} ± {100 * margin:.2f} points{clear}"
+        moved = f"<br><span class='soft'>{moved}</span>"
     draw = _classes_svg if trends.by == "class" else _line_svg
     caption = f"<figcaption><b>Topic {k}</b> {words}{moved}</figcaption>"
     return f"<figure>{caption}\n{draw(trends, k)}\n{_numbers(trends, k)}</figure>"

@@ -18,11 +18,20 @@ from typing import Any
 import numpy as np
 
 from discreet._errors import InputError
-from discreet._types import BoolArray, FloatArray
+from discreet._types import BoolArray, FloatArray, IntArray
 from discreet.privacy.guarantee import Guarantee, Unit
 from discreet.trends.plan import LEAST
 
 CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """Neighbouring slices taken together."""
+
+    name: str
+    shares: FloatArray
+    errors: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,9 +87,10 @@ class Trends:
     @property
     def standard_errors(self) -> FloatArray:
         """Of the shares, slice × topic."""
-        shares = self.shares
-        spread = np.sqrt(1 - 2 * shares + self.n_topics * shares**2)
-        return np.asarray(self.noise * spread / self._divisors)
+        return self.noise * self._spread(self.shares) / self._divisors
+
+    def _spread(self, shares: FloatArray) -> FloatArray:
+        return np.asarray(np.sqrt(1 - 2 * shares + self.n_topics * shares**2))
 
     @property
     def _divisors(self) -> FloatArray:
@@ -101,15 +111,45 @@ class Trends:
             return which % len(self.slices)
         raise InputError(f"there is no slice {which!r}; there are {', '.join(self.slices[:6])}, …")
 
-    def overall(self) -> tuple[FloatArray, FloatArray] | None:
-        """The change of each topic from the first slice that is shown to the last, and the difference that chance
-        reaches in one of twenty runs for any topic at all (95%, for all topics together); None with fewer than two, or
-        for classes, which have no order."""
+    def halves(self) -> tuple[Half, Half] | None:
+        """The slices that are shown, cut in the middle: shares of each half. Alone, the first and the last slice say
+        little: often one is small. None with fewer than two, or for classes, which have no order."""
         shown = np.flatnonzero(self.enough)
         if self.by == "class" or len(shown) < 2:
             return None
-        moved, error = self.change(int(shown[0]), int(shown[-1]))
-        return moved, error * quantile(self.n_topics)
+        middle = (len(shown) + 1) // 2
+        return self._half(shown[:middle]), self._half(shown[middle:])
+
+    def _half(self, places: IntArray) -> Half:
+        """The sum of m slices has noise of √m times the deviation."""
+        first, last = self.slices[places[0]], self.slices[places[-1]]
+        size = float(self.sizes[places].sum())
+        shares = self.sums[places].sum(axis=0) / size
+        errors = self.noise * math.sqrt(len(places)) * self._spread(shares) / size
+        return Half(first if first == last else f"{first} to {last}", shares, errors)
+
+    def overall(self) -> tuple[FloatArray, FloatArray] | None:
+        """The change of each topic from the first half to the second, and the difference that chance reaches in one of
+        twenty runs for any topic at all (95%, for all topics together); None where there are no halves."""
+        halves = self.halves()
+        if halves is None:
+            return None
+        first, second = halves
+        return second.shares - first.shares, np.hypot(first.errors, second.errors) * quantile(self.n_topics)
+
+    def leading(self) -> tuple[IntArray, BoolArray] | None:
+        """For each topic the slice with the largest share, and whether it exceeds all others by more than chance does
+        (95%, for all topics and pairs of slices together); None if no slice is shown."""
+        shown = np.flatnonzero(self.enough)
+        if not len(shown):
+            return None
+        shares, errors, topics = self.shares[shown], self.standard_errors[shown], np.arange(self.n_topics)
+        best = shares.argmax(axis=0)
+        pairs = max(1, len(shown) * (len(shown) - 1) // 2)
+        margins = np.hypot(errors, errors[best, topics]) * quantile(self.n_topics * pairs)
+        ahead = shares[best, topics] - shares > margins
+        ahead[best, topics] = True
+        return shown[best], np.asarray(ahead.all(axis=0))
 
     def __repr__(self) -> str:
         return (
