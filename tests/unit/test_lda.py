@@ -514,6 +514,10 @@ def test_auto_chooses_by_size(small):
     assert LDA().algorithm == "auto"
     assert is_collapsed(corpus[:16], 2)
     assert not is_collapsed(corpus[:15], 2)
+    for length, most in ((63, 6 * 63), (64, 12 * 64)):  # twelve topics for each token of long documents
+        even = Corpus.from_counts(np.full((16, 1), length))
+        assert is_collapsed(even, most)
+        assert not is_collapsed(even, most + 1)
 
 
 def test_auto_samples_for_a_callback_that_looks_at_draws(small, algorithm):

@@ -83,8 +83,8 @@ class LDA(Running, Placed):
         ``history_["log_likelihood"]`` holds log p(w | z) per token (Eq. 2 of [2]_) after every ``evaluate_every``
         sweeps; 0: never. Collapsed, it is that of expected counts, interpolated between whole ones.
     algorithm : {"auto", "sampled", "collapsed"}
-        "auto" is collapsed with up to six topics for each token of a mean document; with more, with fewer than 16
-        documents, or if a callback looks at the draws, it is sampled.
+        "auto" is collapsed with up to six topics for each token of a mean document, twelve if that has 64 tokens or
+        more. With more topics, with fewer than 16 documents, or if a callback looks at the draws, it is sampled.
     engine : SparkEngine, optional
         Where the sweeps run; by default on the threads of this machine. It does not change the result.
     n_threads : int, optional
