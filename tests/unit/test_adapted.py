@@ -24,6 +24,7 @@ from discreet.corpus import Corpus, Vocabulary
 from discreet.models.adapted import estimate
 from discreet.models.adapted.plan import AdaptedPlan
 from discreet.models.knowledge import TEXT, public_knowledge
+from discreet.models.word_use import Expected, word_use
 from discreet.privacy import Unit
 
 SUBJECTS = ("sea", "law", "tea", "art")
@@ -190,9 +191,10 @@ def test_frequencies_without_noise_are_found_and_pure_noise_changes_nothing():
     expected /= expected.sum()
     true = generator.dirichlet(np.ones(5)) @ topics * generator.lognormal(0, 0.3, 600) + 1e-6
     true /= true.sum()
-    exact = estimate.word_use(1e6 * true, np.full(600, 0.5), expected, topics, shares)
+    public = Expected(expected, topics, shares)
+    exact = word_use(1e6 * true, np.full(600, 0.5), public)
     assert np.abs(exact.frequencies - true).sum() < 0.03
-    noise = estimate.word_use(generator.normal(0, 1, 600), np.ones(600), expected, topics, shares)
+    noise = word_use(generator.normal(0, 1, 600), np.ones(600), public)
     assert np.abs(noise.frequencies - expected).sum() < 0.5
     assert np.isfinite(noise.errors).all()
     now, shares_now = estimate.adapted(topics + 1e-9, shares, exact.frequencies)

@@ -1,4 +1,4 @@
-"""What public text gives to private topics: in large corpora, in small ones, for users, and where it is far away.
+"""What public text gives to private topics: in small corpora, for users, and where it is far away.
 
 No paper has published this table; it is ours.
 """
@@ -17,7 +17,7 @@ from discreet.experiments.data import Split, unigram
 from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Point, Results, Setting, Table
 from discreet.experiments.intervals import Check, Interval
 from discreet.experiments.methods import quietly
-from discreet.experiments.own.public_text import ABSTRACTS, OWN_WORDS, PUBLIC_WORDS, documents_of, pair
+from discreet.experiments.own.public_text import OWN_WORDS, PUBLIC_WORDS, documents_of, pair
 
 DELTA = 1e-6
 FREQUENCIES, PLAIN, PUBLIC_ONLY = "word frequencies", "LDA", "public text only"
@@ -31,11 +31,6 @@ PUBLIC_TOPICS = 200
 MORE_TOPICS = 400
 """The default of AdaptedLDA."""
 
-LARGE = {  # words, topics, ε: largest perplexity over plain LDA's without public text, with NEAR, with ABSTRACTS
-    (2000, 50, 1.0): (1.105, 1.09, 1.06),
-    (2000, 50, 0.5): (1.25, 1.18, 1.12),
-    (5000, 20, 1.0): (1.105, 1.09, 1.06),
-}
 FEW = {3_000: 960.0, 10_000: 885.0}
 """Documents, and the largest perplexity of AdaptedLDA at ε = 1 with NEAR: the aim."""
 
@@ -59,42 +54,40 @@ HARM = (("arxiv", "20newsgroups"), ("enron", "novels"))
 
 def _settings(quick: bool) -> list[Setting]:
     if quick:
-        small = _size("neurips-cvpr", "docstrings", 100, OWN_WORDS, 400)
-        return list(_compared({**small, "rounds": 5, "sweeps": 10}, 4, (8.0,), public_topics=(6, 8)))
+        small = size("neurips-cvpr", "docstrings", 100, OWN_WORDS, 400)
+        return list(compared({**small, "rounds": 5, "sweeps": 10}, 4, (8.0,), public_topics=(6, 8)))
     settings: list[Setting] = []
-    for n_words, n_topics in ((2000, 20), (2000, 50), (5000, 20)):
-        size = _size("arxiv", None, n_words, OWN_WORDS, None)
-        epsilons = [epsilon for v, k, epsilon in LARGE if (v, k) == (n_words, n_topics)] or [1.0]
-        for public in (NEAR, ABSTRACTS):
-            common = {**size, "public": public}
-            settings += _compared(common, n_topics, epsilons, public_topics=(n_topics,), adapted=False)
     for n_users in USERS:
-        size = {**_size("arxiv", NEAR, 2000, OWN_WORDS, None), "n_users": n_users, "n_topics": 20, "epsilon": 1.0}
-        settings += [{**size, "public": None, "method": PRIVATE}, {**size, "method": ANCHORED}]
-        settings += [{**size, "method": ADAPTED, "n_topics": k} for k in (PUBLIC_TOPICS, MORE_TOPICS)]
+        place = {**size("arxiv", NEAR, 2000, OWN_WORDS, None), "n_users": n_users, "n_topics": 20, "epsilon": 1.0}
+        settings += [{**place, "public": None, "method": PRIVATE}, {**place, "method": ANCHORED}]
+        settings += [{**place, "method": ADAPTED, "n_topics": k} for k in (PUBLIC_TOPICS, MORE_TOPICS)]
     for n_documents in (1_000, *FEW, 30_000):
-        settings += _compared(_size("arxiv", NEAR, 2000, OWN_WORDS, n_documents), 20, (0.25, 1.0, 4.0))
+        settings += compared(size("arxiv", NEAR, 2000, OWN_WORDS, n_documents), 20, (0.25, 1.0, 4.0))
     for dataset, public, n_documents in KEPT:
         if public != NEAR:
-            settings += _compared(_pair_size(dataset, public, n_documents), 20, (1.0,))
+            settings += compared(_pair_size(dataset, public, n_documents), 20, (1.0,))
     for dataset, public in HARM:
-        settings += _compared(_pair_size(dataset, public, 10_000), 20, (1.0,))
-    unique = {tuple(sorted(setting.items(), key=str)): setting for setting in settings}
-    return list(unique.values())  # plain LDA stands once beside several public texts
+        settings += compared(_pair_size(dataset, public, 10_000), 20, (1.0,))
+    return once(settings)
+
+
+def once(settings: list[Setting]) -> list[Setting]:
+    """Each setting once: plain LDA stands beside several public texts."""
+    return list({tuple(sorted(setting.items(), key=str)): setting for setting in settings}.values())
 
 
 def _pair_size(dataset: str, public: str, n_documents: int) -> Setting:
     """Abstracts have words of their own; other sets those of the public text."""
     n_words, words = (2000, OWN_WORDS) if dataset == "arxiv" else (3000, PUBLIC_WORDS)
-    return _size(dataset, public, n_words, words, n_documents)
+    return size(dataset, public, n_words, words, n_documents)
 
 
-def _size(dataset: str, public: str | None, n_words: int, words: str, n_documents: int | None) -> Setting:
+def size(dataset: str, public: str | None, n_words: int, words: str, n_documents: int | None) -> Setting:
     found: Setting = {"dataset": dataset, "public": public, "n_words": n_words, "words": words}
     return {**found, "n_documents": n_documents, "n_users": None, "rounds": None, "sweeps": 150}
 
 
-def _compared(
+def compared(
     common: Setting,
     n_topics: int,
     epsilons: Any,
@@ -117,7 +110,7 @@ def _compared(
             yield from ({**common, "method": ADAPTED, "n_topics": k, "epsilon": epsilon} for k in public_topics)
 
 
-def _cell(setting: Setting, seed: int) -> Iterator[Point]:
+def cell(setting: Setting, seed: int) -> Iterator[Point]:
     split, public = documents_of(setting, seed)
     topics, alpha = _topics(setting, split, public, seed)
     yield {"perplexity": completion_perplexity(topics, split.test, alpha=alpha)}
@@ -176,27 +169,13 @@ def _model(setting: Setting, public: Corpus | None, seed: int) -> Any:
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-def _place(dataset: str, n_words: int, n_documents: int | None, **more: Any) -> Setting:
+def place_of(dataset: str, n_words: int, n_documents: int | None, **more: Any) -> Setting:
     return {"dataset": dataset, "n_words": n_words, "n_documents": n_documents, "n_users": None, **more}
-
-
-def _large(results: Results) -> Iterator[Check]:
-    """Over plain LDA's, on all training abstracts."""
-    for (n_words, k, epsilon), bounds in LARGE.items():
-        place = _place("arxiv", n_words, None, n_topics=k)
-        plain = {**place, "method": PLAIN, "public": None}
-        for public, bound in zip((None, NEAR, ABSTRACTS), bounds, strict=True):
-            method = PRIVATE if public is None else ANCHORED
-            found = results.ratio(
-                "perplexity", {**place, "method": method, "public": public, "epsilon": epsilon}, plain
-            )
-            beside = "no public text" if public is None else public
-            yield Check.below(f"V = {n_words:,}, K = {k}, ε = {epsilon:g}, {beside}: over LDA's", found, bound)
 
 
 def _few(results: Results) -> Iterator[Check]:
     for n_documents, bound in FEW.items():
-        place = _place("arxiv", 2000, n_documents, method=ADAPTED, public=NEAR, epsilon=1.0, n_topics=PUBLIC_TOPICS)
+        place = place_of("arxiv", 2000, n_documents, method=ADAPTED, public=NEAR, epsilon=1.0, n_topics=PUBLIC_TOPICS)
         yield Check.below(f"{n_documents:,} documents: perplexity", results.interval("perplexity", **place), bound)
 
 
@@ -214,7 +193,7 @@ def kept(results: Results, place: Setting) -> Interval:
 def _kept(results: Results) -> Iterator[Check]:
     for (dataset, public, n_documents), bound in KEPT.items():
         size = _pair_size(dataset, public, n_documents)
-        place = _place(dataset, size["n_words"], n_documents, words=size["words"], public=public)
+        place = place_of(dataset, size["n_words"], n_documents, words=size["words"], public=public)
         place |= {"method": ADAPTED, "epsilon": 1.0, "n_topics": MORE_TOPICS}
         what = f"{n_documents:,} of {dataset} with {public}: share kept"
         yield Check.above(what, kept(results, place), bound)
@@ -285,9 +264,8 @@ _ROWS = ("n_words", "n_topics", "n_users", "method", "public")
 _FEW_ROWS = ("dataset", "n_documents", "method", "n_topics", "public")
 
 
-def _is_large(row: Any) -> bool:
-    many = row["n_documents"] is None and row["dataset"] == "arxiv"
-    return many and (row["n_topics"] < PUBLIC_TOPICS or row["n_users"] is not None)
+def _is_of_users(row: Any) -> bool:
+    return row["n_users"] is not None
 
 
 def _is_few(row: Any) -> bool:
@@ -299,11 +277,10 @@ def _is_few(row: Any) -> bool:
 PUBLIC = Experiment(
     paper="private",
     figure="public",
-    title="Private topics with the help of public text",
+    title="Private topics of few documents, or of users, with the help of public text",
     source="Our own: nobody has published this table",
-    grid=Grid("private-public", 1, _settings, _cell, measures=("perplexity",), repetitions=5),
+    grid=Grid("private-public", 2, _settings, cell, measures=("perplexity",), repetitions=5),
     findings=(
-        Finding("many documents: the perplexity over plain LDA's is at most as below.", _large, said_by="our aim"),
         Finding(
             "many users: the perplexity of what the plan picks, at ε = 1, is at most as below.",
             _users,
@@ -320,18 +297,18 @@ PUBLIC = Experiment(
     ),
     tables=(
         Table(
-            "Many documents: completion perplexity on held-out documents",
+            "Users: completion perplexity on held-out documents",
             "perplexity",
             _ROWS,
             "epsilon",
-            show=_is_large,
+            show=_is_of_users,
         ),
         Table(
             "Few documents: completion perplexity on held-out documents",
             "perplexity",
             _FEW_ROWS,
             "epsilon",
-            show=lambda row: not _is_large(row),
+            show=lambda row: not _is_of_users(row),
         ),
     ),
     plots=(
@@ -361,5 +338,6 @@ PUBLIC = Experiment(
         "about 700 to 1,200.",
         "δ = 1e-6; the number of documents or users is not given and therefore charged. Topics are judged with the "
         "prior α of their model.",
+        "Many documents: `private public-many`.",
     ),
 )

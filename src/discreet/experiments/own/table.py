@@ -19,6 +19,7 @@ from discreet.experiments.own.audit import AUDIT
 from discreet.experiments.own.cross import CROSS, DATES
 from discreet.experiments.own.methods import METHODS
 from discreet.experiments.own.public import PUBLIC as PUBLIC_TEXT
+from discreet.experiments.own.public_many import MANY
 from discreet.experiments.own.trends import TRENDS
 from discreet.experiments.papers.zhao2021.local import OWN as LOCAL
 
@@ -192,4 +193,4 @@ TABLE = Experiment(
     ),
 )
 
-EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, LOCAL, ATTACK, MORE_ATTACKS, AUDIT, TRENDS)
+EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, MANY, LOCAL, ATTACK, MORE_ATTACKS, AUDIT, TRENDS)

@@ -15,6 +15,7 @@ from discreet.models.adapted.plan import AdaptedPlan
 from discreet.models.bounds import LEAST_PRIOR
 from discreet.models.knowledge import PublicKnowledge
 from discreet.models.private.plan import SIZES
+from discreet.models.word_use import Expected, word_use
 from discreet.privacy.ledger import Reservation
 from discreet.release.release import PRESENT
 from discreet.release.usefulness import CLEAR, Usefulness
@@ -37,9 +38,6 @@ LEAST_CLEAR = 0.02
 public ones. On abstracts with NeurIPS/CVPR as public text perplexity was 1009 where it was 0 (public topics alone:
 1052), and 951 where it was 0.03; on e-mail with newsgroups 1227 to 1238 where it was 0 (1279), and 1078 where it was
 0.12."""
-
-LEAST = 0.02
-"""No word is expected less often than this share of the mean frequency, also if the public text does not have it."""
 
 
 class Adapting:
@@ -76,17 +74,14 @@ class Adapting:
     def _learn_words(self) -> None:
         """Release the frequencies of words, each unit's counts weighted and clipped; then adapt the topics to them."""
         event, known = self.words_event, self.known
-        expected = np.maximum(known.frequencies, LEAST / len(known.frequencies))
-        expected /= expected.sum()
-        weights = expected**self.model.word_power
-        weights /= math.sqrt(float(expected @ weights**2))  # the usual norm stays what it is
+        expected = Expected.of(known)
+        weights = expected.frequencies**self.model.word_power
+        weights /= math.sqrt(float(expected.frequencies @ weights**2))  # the usual norm stays what it is
         grid = self.clip / event.sensitivity
         cells = self.engine.root_counts(weights / grid, event.sensitivity)  # [roots] clipped to what was charged
         noisy = self.releases.release(cells, event) * (grid / weights)
-        topics = np.where(known.known, known.topics, expected)  # a word without a topic is in all of them
-        topics /= topics.sum(axis=1, keepdims=True)
-        self.use = estimate.word_use(noisy, event.scale * grid / weights, expected, topics, known.shares)
-        self.topics, self.shares = estimate.adapted(topics, known.shares, self.use.frequencies)
+        self.use = word_use(noisy, event.scale * grid / weights, expected)
+        self.topics, self.shares = estimate.adapted(expected.topics, known.shares, self.use.frequencies)
 
     def _learn_prevalence(self) -> None:
         """Release the sum of all units' topic proportions."""

@@ -96,8 +96,8 @@ class CrossRounds(PrivateRounds):
     def _grid(self, event: DiscreteGaussianRelease) -> float:
         return self.clip / shorter(event.sensitivity, 1)  # the clip, in tokens, is that of one collection's table
 
-    def _total(self, beyond: FloatArray) -> float:
-        return float(beyond[-self.shape[1] :].sum())
+    def _by_word(self, cells: FloatArray) -> FloatArray:
+        return np.asarray(cells[-self.shape[1] :].sum(axis=1))
 
     def _subtracted(self, background: Table) -> FloatArray:
         parts = self.size * self.rows.reshape(-1, 1) * background

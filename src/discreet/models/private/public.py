@@ -23,6 +23,7 @@ from discreet.models.base import numbers
 from discreet.models.knowledge import PublicKnowledge, check_public, public_knowledge
 from discreet.models.private.neighbours import nearest, vectors_of_text, vectors_of_topics
 from discreet.models.private.stems import same_stem
+from discreet.models.private.told import some
 
 PublicOrVectors: TypeAlias = Annotated[Any, object]
 """The type of ``public``: public text, a model of it, or a mapping of words to vectors."""
@@ -48,6 +49,10 @@ class Known:
     """Word × topic: how each word is spread over topics in public text; rows sum to 1."""
     topics: FloatArray | None = None
     """Those public topics, topic × word."""
+    knowledge: PublicKnowledge | None = None
+    """What public text says of words: how frequent they are, and in which topics."""
+    text: Corpus | None = None
+    """Public documents over the words of the fit; drawn ones, where topics were given."""
     condition: str = ""
     """What a guarantee must assume."""
 
@@ -60,6 +65,8 @@ class Known:
                 found.update(np.asarray(part, np.int64).tobytes())
         if self.start is not None:
             found.update(np.round(self.start, 6).tobytes())
+        if self.knowledge is not None:
+            found.update(np.round(self.knowledge.frequencies, 9).tobytes())
         return found.hexdigest()
 
 
@@ -86,17 +93,16 @@ def known(public: Any, vocabulary: Vocabulary, n_topics: int, *, n_threads: int 
         return Known(tuple(links))
     if isinstance(public, Mapping):
         return Known((nearest(_vectors(public, vocabulary)), *links), condition=VECTORS)
-    found = public_knowledge(public, vocabulary, n_topics=n_topics, n_threads=n_threads)
-    if found.corpus is not None:
-        vectors = vectors_of_text(found.corpus.restrict(Vocabulary(vocabulary.words, "public")))
+    given = found = public_knowledge(public, vocabulary, n_topics=n_topics, n_threads=n_threads)
+    if given.corpus is not None:
+        text = given.corpus.restrict(Vocabulary(vocabulary.words, "public"))
+        vectors = vectors_of_text(text)
     else:
-        vectors = vectors_of_topics(found.topics, found.shares)
-    condition = found.condition
-    if found.n_topics != n_topics:
-        text = found.corpus or drawn(found)
+        text, vectors = drawn(given), vectors_of_topics(given.topics, given.shares)
+    if given.n_topics != n_topics:
         found = public_knowledge(text, vocabulary, n_topics=n_topics, n_threads=n_threads)
     start = _spread(found) if found.n_topics == n_topics else None
-    return Known((nearest(vectors), *links), start, smoothed(found.topics), condition)
+    return Known((nearest(vectors), *links), start, smoothed(found.topics), given, some(text), given.condition)
 
 
 def smoothed(topics: FloatArray) -> FloatArray:

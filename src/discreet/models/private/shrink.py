@@ -114,6 +114,12 @@ def _ratios() -> tuple[FloatArray, FloatArray]:
     return ratios, np.diff(below, axis=1)
 
 
+def as_frequent(table: FloatArray, frequencies: FloatArray) -> FloatArray:
+    """The table with each word as frequent as given, in the same proportions of topics."""
+    counts = table.sum(axis=1)
+    return np.asarray(table * (frequencies * (counts.sum() / counts))[:, None])
+
+
 def topics(table: FloatArray) -> FloatArray:
     """φ̃: columns that sum to 1."""
     return np.asarray(table / table.sum(axis=0))

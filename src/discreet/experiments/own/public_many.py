@@ -1,0 +1,76 @@
+"""What public text gives to the topics of many private documents.
+
+No paper has published this table; it is ours. The cells are those of ``public.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from discreet.experiments.experiment import Experiment, Finding, Grid, Results, Setting, Table
+from discreet.experiments.intervals import Check
+from discreet.experiments.own.public import ANCHORED, NEAR, PLAIN, PRIVATE, cell, compared, once, place_of, size
+from discreet.experiments.own.public_text import ABSTRACTS, OWN_WORDS
+
+LARGE = {  # words, topics, ε: largest perplexity over plain LDA's without public text, with NEAR, with ABSTRACTS
+    (2000, 50, 1.0): (1.105, 1.09, 1.06),
+    (2000, 50, 0.5): (1.25, 1.18, 1.12),
+    (5000, 20, 1.0): (1.105, 1.09, 1.06),
+}
+SIZES = ((5000, 20), (2000, 50), (2000, 20))
+"""Words and topics."""
+
+
+def _settings(quick: bool) -> list[Setting]:
+    if quick:
+        small = {**size("neurips-cvpr", "docstrings", 100, OWN_WORDS, 400), "rounds": 5, "sweeps": 10}
+        return list(compared(small, 4, (8.0,), public_topics=(4,), adapted=False))
+    settings: list[Setting] = []
+    for n_words, n_topics in SIZES:
+        common = size("arxiv", None, n_words, OWN_WORDS, None)
+        epsilons = [epsilon for v, k, epsilon in LARGE if (v, k) == (n_words, n_topics)] or [1.0]
+        for public in (NEAR, ABSTRACTS):
+            beside = {**common, "public": public}
+            settings += compared(beside, n_topics, epsilons, public_topics=(n_topics,), adapted=False)
+    return once(settings)
+
+
+def _large(results: Results) -> Iterator[Check]:
+    """Over plain LDA's, on all training abstracts."""
+    for (n_words, k, epsilon), bounds in LARGE.items():
+        place = place_of("arxiv", n_words, None, n_topics=k)
+        plain = {**place, "method": PLAIN, "public": None}
+        for public, bound in zip((None, NEAR, ABSTRACTS), bounds, strict=True):
+            method = PRIVATE if public is None else ANCHORED
+            found = results.ratio(
+                "perplexity", {**place, "method": method, "public": public, "epsilon": epsilon}, plain
+            )
+            beside = "no public text" if public is None else public
+            yield Check.below(f"V = {n_words:,}, K = {k}, ε = {epsilon:g}, {beside}: over LDA's", found, bound)
+
+
+MANY = Experiment(
+    paper="private",
+    figure="public-many",
+    title="Private topics of many documents with the help of public text",
+    source="Our own: nobody has published this table",
+    grid=Grid("private-public-many", 1, _settings, cell, measures=("perplexity",), repetitions=5),
+    findings=(Finding("the perplexity over plain LDA's is at most as below.", _large, said_by="our aim"),),
+    tables=(
+        Table(
+            "Completion perplexity on held-out documents",
+            "perplexity",
+            ("n_words", "n_topics", "method", "public"),
+            "epsilon",
+        ),
+    ),
+    plots=(),
+    notes=(
+        "arXiv: every fortieth abstract (3,000) is held out, 5,000 of the others are set aside as public text (*5,000 "
+        "abstracts*), and 112,000 are for training. Words: the most frequent ones of all abstracts, taken as public.",
+        "*public text only*: plain LDA on the public text, without any private document. Plain LDA: 150 sweeps, "
+        "α = 0.1, β = 0.05. *word frequencies* are exact, those of all training documents.",
+        "δ = 1e-6; the number of documents is not given and therefore charged.",
+        "Few documents, and users: `private public`.",
+    ),
+)
