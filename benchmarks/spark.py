@@ -51,8 +51,8 @@ def session() -> Iterator[Any]:
     spark.stop()
 
 
-def rival(spark: Any, train: Corpus, held: Corpus, n_iterations: int) -> tuple[float, float]:
-    """Seconds and perplexity of spark.ml."""
+def rival(spark: Any, train: Corpus, held: Corpus, n_iterations: int, optimizer: str = "online") -> tuple[float, float]:
+    """Seconds and perplexity of spark.ml. Its EM is a graph of documents and words, which it keeps in memory."""
     from pyspark.ml.clustering import LDA
     from pyspark.ml.linalg import Vectors
 
@@ -62,7 +62,7 @@ def rival(spark: Any, train: Corpus, held: Corpus, n_iterations: int) -> tuple[f
     table = spark.createDataFrame(rows, ["features"]).repartition(2).cache()
     table.count()
     started = time.perf_counter()
-    model = LDA(k=N_TOPICS, maxIter=n_iterations, optimizer="online", seed=1).fit(table)
+    model = LDA(k=N_TOPICS, maxIter=n_iterations, optimizer=optimizer, seed=1).fit(table)
     took = time.perf_counter() - started
     topics = model.topicsMatrix().toArray().T
     table.unpersist()
@@ -213,15 +213,26 @@ def main(quick: bool = False) -> bool:
     return holds and main_ingest(quick)
 
 
-def main_ingest(quick: bool = False) -> bool:
+def main_em(n_iterations: int = 20) -> bool:
+    """The EM of spark.ml alone."""
+    with session() as spark:
+        for _, corpus in corpora(arxiv=lambda: public(arxiv().most_frequent(N_WORDS))):
+            train, held = corpus[np.arange(len(corpus)) % 40 > 0], corpus[::40]
+            line("", "seconds", "perplexity")
+            line(f"spark.ml EM, {n_iterations} iterations", *rival(spark, train, held, n_iterations, "em"))
+    return True
+
+
+def main_ingest(quick: bool = False, n_words: int = 8, most: int = 10_000_000) -> bool:
     from discreet.engines.spark import SparkEngine
 
     with session() as spark, tempfile.TemporaryDirectory() as folder:
         engine = SparkEngine(spark, f"{folder}/shards")
-        for n_documents in (20_000, 100_000) if quick else (10_000_000,):
-            largest = ingest(spark, engine, Path(folder), n_documents)
+        for n_documents in (20_000, 100_000) if quick else (most,):
+            largest = ingest(spark, engine, Path(folder), n_documents, n_words)
         return verdict("MB of a worker, largest ingest", largest, MEMORY, at_least=False)
 
 
-if __name__ == "__main__":  # ``ingest``: that part alone
-    raise SystemExit(0 if (main_ingest if sys.argv[1:] == ["ingest"] else main)() else 1)
+if __name__ == "__main__":  # ``ingest [WORDS [DOCUMENTS]]`` or ``em [ITERATIONS]``: that part alone
+    part = {"ingest": partial(main_ingest, False), "em": main_em}.get((sys.argv[1:] or [""])[0], main)
+    raise SystemExit(0 if part(*map(int, sys.argv[2:])) else 1)

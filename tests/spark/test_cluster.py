@@ -15,7 +15,8 @@ from numpy.testing import assert_array_equal
 
 pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
 
-from tests.spark.test_contract import corpus, short
+from tests.spark.test_contract import corpus
+from tests.support.spark_cluster import models
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,15 +29,17 @@ def python(*arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_workers_may_be_killed(tmp_path):
+@pytest.mark.parametrize("kind", models())
+def test_workers_may_be_killed(tmp_path, kind):
     """A stand-alone cluster of two workers, one of them killed after the second and after the fourth round: the bits
     are those of threads."""
-    process = python("-m", "tests.support.spark_cluster", str(tmp_path))
+    process = python("-m", "tests.support.spark_cluster", str(tmp_path), kind)
     said, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors[-3000:]
     assert said.count("killed a worker") == 2
     found = np.frombuffer(bytes.fromhex(said.split()[-1])).reshape(3, 20)
-    assert_array_equal(found, short(n_rounds=6).fit(corpus()).components_)
+    assert_array_equal(found, models()[kind]().fit(corpus()).components_)
+    assert list((tmp_path / "shards").iterdir()) == []
 
 
 INTERRUPTED = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,8 @@ import pytest
 pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
 
 from discreet import Release
+from discreet._catalogue import METHODS
+from discreet.cli import spark
 from tests.support.spark import ROOT
 
 SHORT = """
@@ -53,6 +56,31 @@ def test_a_parquet_table_becomes_a_model(notes):
     assert list((notes / "shards").iterdir()) == []
 
 
+def test_words_of_public_text(notes):
+    """``adapted`` takes its words from public text, before it reads a document."""
+    public = [f"rain and wind, {word} and storm" for word in ("piano", "violin", "rain", "wind", "harp")] * 40
+    pl.DataFrame({"body": public}).write_parquet(notes / "public.parquet")
+    given = ("--public", "public.parquet", "--public-text", "body", "--method", "adapted", "-k", "3")
+    ran = discreet(notes, "fit", "notes.parquet", "--text", "body", *given, "--epsilon", "8", *SPARK, "-o", "model")
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert "is public" in ran.stdout
+    assert "Spark cluster" in ran.stdout
+    assert set(Release.load(notes / "model").vocabulary) == {"harp", "piano", "rain", "storm", "violin", "wind"}
+    assert list((notes / "shards").iterdir()) == []
+
+
+def test_an_ordinary_model(notes):
+    """The most frequent words of the text, and nothing promised."""
+    given = ("--max-words", "4", "--sweeps", "3", "-k", "2")
+    ran = discreet(notes, "fit", "notes.parquet", "--text", "body", *given, *SPARK, "-o", "model")
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert "none" in ran.stdout
+    words = Release.load(notes / "model").vocabulary
+    assert len(words) == 4
+    assert "wind" in words
+    assert list((notes / "shards").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -60,10 +88,24 @@ def test_a_parquet_table_becomes_a_model(notes):
         (("notes.parquet", "--text", "body", "--master", "local[1]"), "--master goes with --engine spark"),
         (("notes.parquet", "--text", "body", "--engine", "sparks"), "must be threads or spark"),
         (("notes.parquet", "--text", "body", "--method", "spectral", *SPARK), "spectral runs on threads only"),
+        (("notes.parquet", "--text", "body", "--collection", "user", *SPARK), "private-cross runs on threads only"),
     ],
 )
 def test_mistakes_are_told_before_spark_starts(notes, arguments, line):
-    ran = discreet(notes, "fit", *arguments, "--epsilon", "1", "-o", "model")
+    assert_refused(notes, line, *arguments, "--epsilon", "1")
+
+
+def test_the_methods_are_those_of_models_that_take_an_engine():
+    able = {name for name, one in METHODS.items() if getattr(import_module(one.home), one.name).runs_elsewhere}
+    assert able == set(spark.METHODS)
+
+
+def test_user_ids_are_of_no_use_to_an_ordinary_model(notes):
+    assert_refused(notes, "no use for --group", "notes.parquet", "--text", "body", "--group", "user", *SPARK)
+
+
+def assert_refused(notes: Path, line: str, *arguments: str) -> None:
+    ran = discreet(notes, "fit", *arguments, "-o", "model")
     assert (ran.returncode, len(ran.stderr.strip().splitlines())) == (2, 1), ran.stderr
     assert line in ran.stderr
     assert not (notes / "model").exists()

@@ -28,10 +28,10 @@ class Once:
         self._engine, self._open = engine, {}
 
     def __getattr__(self, opening: str) -> Any:
-        def opened(corpus: Any, groups: Any, n_topics: int, key: Key, **options: Any) -> Any:
-            what = (opening, corpus.words.tobytes(), corpus.n_documents, groups is None, key.words.tobytes())
+        def opened(corpus: Any, groups: Any, *given: Any, **options: Any) -> Any:
+            what = (opening, corpus.words.tobytes(), corpus.n_documents, groups is None, given[-1].words.tobytes())
             if what not in self._open:
-                self._open[what] = getattr(self._engine, opening)(corpus, groups, n_topics, key, **options)
+                self._open[what] = getattr(self._engine, opening)(corpus, groups, *given, **options)
             return self._open[what]
 
         return opened
@@ -51,13 +51,14 @@ def test_contract_of_rounds(backend, opening):
 
 
 def test_contract_of_sums(backend):
+    contract.test_an_engine_has_the_members_of_its_protocol(backend, "open_proportions")
     contract.test_a_round_is_the_sum_of_its_units(backend, "open_units", USERS, 1)
     contract.test_sums_over_all_units(backend, USERS)
     contract.test_sums_over_all_units(backend, None)
     contract.test_expected_counts_are_all_tokens_of_those_who_take_part(backend)
 
 
-@pytest.mark.parametrize("opening", ["open_units", "open_variational_units"])
+@pytest.mark.parametrize("opening", ["open_units", "open_variational_units", "open_proportions"])
 @pytest.mark.parametrize("users", [None, USERS], ids=["documents", "users"])
 def test_an_engine_answers_as_threads_do(backend, opening, users):
     """Every answer, to the bit."""

@@ -92,14 +92,20 @@ def test_coins_by_attempt_are_caught(engine):
     assert {"other units", "a unit that was not included"} & compared(engine, "document", coins_by_attempt)[2]
 
 
-def test_sums_that_count_a_lost_task_are_caught(engine, tmp_path):
+def accumulated_in(folder: Path) -> Callable[..., Any]:
+    """Adds up whatever tasks have computed, lost ones too."""
+    folder = folder / "accumulated"
+    folder.mkdir()
+
     def accumulated(spark, table, task, *rest):
-        folder = Path(tmp_path / "accumulated")
-        folder.mkdir(exist_ok=True)
         REAL_SUM(spark, table, Accumulates(task, str(folder)), *rest)
         found = sum(np.load(path) for path in folder.iterdir())
         for path in folder.iterdir():
             path.unlink()
         return found
 
-    assert "sensitivity" in compared(engine, "document", accumulated)[2]
+    return accumulated
+
+
+def test_sums_that_count_a_lost_task_are_caught(engine, tmp_path):
+    assert "sensitivity" in compared(engine, "document", accumulated_in(tmp_path))[2]

@@ -150,6 +150,8 @@ def test_mistakes_are_one_line_and_charge_nothing(engine, table, spark, tmp_path
     for model in (SpectralLDA(2), PrivateCrossLDA(2)):
         with pytest.raises(InputError, match="runs on the threads of this machine only"):
             model.fit(table)
+    with pytest.raises(InputError, match="PrivateCrossLDA runs on the threads of this machine only"):
+        PrivateCrossLDA(2, engine=engine).fit(np.ones((3, 3)), collections=["a", "b", "b"])
     with pytest.raises(InputError, match="give the model engine=SparkEngine"):
         PrivateLDA(2).fit(table)
     stored.remove()

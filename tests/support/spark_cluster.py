@@ -1,7 +1,7 @@
 """A stand-alone cluster of Spark on this machine: a master and workers, each a process of its own that can be killed.
 
-``python -m tests.support.spark_cluster FOLDER`` trains on it while workers die, and prints what became of that: one
-process can have one Spark, so tests run this in another.
+``python -m tests.support.spark_cluster FOLDER MODEL`` trains on it while workers die, and prints what became of that:
+one process can have one Spark, so tests run this in another.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,22 @@ def running(folder: Path) -> Iterator[Cluster]:
         cluster.close()
 
 
-def train(folder: Path, killed_after: tuple[int, ...]) -> Any:
+def models() -> dict[str, Any]:
+    """Seeded fits of six passes or rounds; of LDA, topics are kept between these."""
+    from discreet import LDA
+    from tests.spark.test_contract import short
+
+    passes = partial(LDA, 3, n_sweeps=6, n_average=2, random_state=3)
+    return {
+        "private": partial(short, n_rounds=6),
+        "sampled": partial(passes, algorithm="sampled"),
+        "collapsed": partial(passes, algorithm="collapsed"),
+    }
+
+
+def train(folder: Path, kind: str, killed_after: tuple[int, ...]) -> Any:
     """Topics of a seeded fit during which a worker is killed after some of its rounds."""
-    from tests.spark.test_contract import SparkEngine, corpus, short
+    from tests.spark.test_contract import SparkEngine, corpus
 
     with running(folder) as cluster:
         settings = {"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.cores.max": "2"}
@@ -98,11 +112,11 @@ def train(folder: Path, killed_after: tuple[int, ...]) -> Any:
                 print("killed a worker after round", info.sweep)
 
         engine = SparkEngine(spark, str(folder / "shards"), partitions=4)
-        model = short(n_rounds=6, engine=engine, callbacks=[after]).fit(corpus())
+        model = models()[kind](engine=engine, callbacks=[after]).fit(corpus())
         spark.stop()
         return model.components_
 
 
 if __name__ == "__main__":
-    found = train(Path(sys.argv[1]), (2, 4))
+    found = train(Path(sys.argv[1]), sys.argv[2], (2, 4))
     print("topics", found.tobytes().hex())

@@ -54,7 +54,7 @@ from discreet.cli.source import (
     open_compared,
     open_corpus,
 )
-from discreet.cli.spark import EngineOption, MasterOption, ShardsOption, open_engine, open_stored
+from discreet.cli.spark import EngineOption, MasterOption, ShardsOption, open_engine, open_stored, words_of_public
 from discreet.cli.wording import in_options
 from discreet.cli.words import check_phrases, check_words, note_reading
 
@@ -259,6 +259,8 @@ def fit(
     check_share(words_share, selecting=selecting)
     chosen = vocabulary is not None or max_words is not None
     check_phrases(phrases, method=name, selecting=selecting, chosen=chosen)
+    if engine == "spark" and group is not None and not row.users:
+        raise InputError(f"{name} in this form has no use for --group, and on Spark it costs a sort. Leave it out.")
     elsewhere = open_engine(context, engine, master, shards, name)
     opened: Any = partial(open_compared, name) if row.model.collections else open_corpus
     opened = opened if elsewhere is None else partial(open_stored, context, elsewhere)
@@ -273,6 +275,9 @@ def fit(
         fixed = asked if name == "adapted" else None  # PrivateLDA takes as many topics as it is asked for
         given["public"] = open_public(public, file, dataset, column=public_text, n_topics=fixed, quiet=quiet, **reading)
     asked = asked or row.n_topics
+    words: Any = vocabulary
+    if elsewhere is not None and name == "adapted" and vocabulary is None:
+        words, max_words, selecting = words_of_public(given["public"], max_words), None, False
     with no_names_of_pictures() if row.private and pictures else nullcontext():
         corpus = opened(
             file,
@@ -281,7 +286,7 @@ def fit(
             group=group,
             collection=collection,
             label=label,
-            vocabulary=vocabulary,
+            vocabulary=words,
             max_words=None if selecting else max_words,
             codebook=codebook,
             **reading,
@@ -296,7 +301,7 @@ def fit(
     unused["collection"] = None if row.model.collections else collection
     for option in (option for option, column in unused.items() if column is not None and not quiet):
         show.note(f"note: {name} does not use --{option}; the column was checked and ignored")
-    if not row.users:
+    if not row.users and elsewhere is None:
         corpus = replace(corpus, groups=None)
     alpha = row.form.defaults.get("alpha", ALPHA) if alpha is None else alpha
     common: dict[str, Any] = {"alpha": alpha, "n_threads": threads, "random_state": seed, "progress": not quiet}

@@ -11,6 +11,7 @@ from discreet.cli.source import list_language, stop_list
 
 if TYPE_CHECKING:
     from discreet.corpus.stored import StoredCorpus
+    from discreet.corpus.vocabulary import Vocabulary
     from discreet.engines.spark.engine import SparkEngine
 
 EngineOption = Annotated[
@@ -24,7 +25,7 @@ ShardsOption = Annotated[
     str | None,
     typer.Option("--shards", metavar="PATH", help="spark: a private folder that all executors can write to."),
 ]
-METHODS = ("private", "variational")
+METHODS = ("private", "adapted", "variational", "lda", "lbla")
 
 
 def open_engine(
@@ -39,7 +40,8 @@ def open_engine(
     if engine != "spark":
         raise InputError(f"--engine must be threads or spark; found {engine}.")
     if method not in METHODS:
-        raise InputError(f"{method} runs on threads only; --engine spark goes with --method {' or '.join(METHODS)}.")
+        able = ", ".join(METHODS[:-1])
+        raise InputError(f"{method} runs on threads only; --engine spark goes with --method {able} or {METHODS[-1]}.")
     if master is None or shards is None:
         raise InputError("--engine spark needs --master, the cluster, and --shards, a private folder on it.")
     from discreet.engines.spark.session import open_session
@@ -59,7 +61,8 @@ def open_stored(
     *,
     text: str | None,
     group: str | None,
-    vocabulary: str | None,
+    vocabulary: str | Vocabulary | None,
+    max_words: int | None,
     stop_words: str | None,
     token_pattern: str | None,
     lemmas: str | None,
@@ -67,8 +70,12 @@ def open_stored(
     quiet: bool,
     **others: Any,
 ) -> StoredCorpus:
-    """The documents of the table ``file``. They are removed from the cluster when the command ends."""
+    """The documents of the table ``file``. They are removed from the cluster when the command ends.
+
+    Without a ``vocabulary`` they have all words of the text, or the ``max_words`` most frequent ones.
+    """
     from discreet.corpus import Tokenizer, word_list
+    from discreet.corpus.vocabulary import given_vocabulary
     from discreet.corpus.word_lists import usual_tokenizer
     from discreet.engines.spark.jobs import job
 
@@ -84,7 +91,22 @@ def open_stored(
     if language is not None and stop is None:
         stop = usual_tokenizer(language).stop_words or frozenset()
     tokenizer = Tokenizer(token_pattern, stop_words="auto" if stop is None else stop, lemmas=lemmas)
-    words = vocabulary if language is None else word_list(language, tokenizer=tokenizer)
+    if language is None:
+        words, most = given_vocabulary(vocabulary, max_words), max_words
+    else:
+        words, most = word_list(language, max_words, tokenizer=tokenizer), None
     stored = engine.read(table, text=text, groups=group, vocabulary=words, tokenizer=tokenizer)
     context.call_on_close(stored.remove)
-    return stored
+    if most is None:
+        return stored
+    chosen = stored.most_frequent(most)
+    context.call_on_close(chosen.remove)
+    return chosen
+
+
+def words_of_public(public: Any, max_words: int | None) -> Vocabulary:
+    """The words of ``adapted`` if no others are given: those of the public text, known before a document is read."""
+    from discreet.models.adapted.model import MOST_WORDS
+    from discreet.models.knowledge import most_frequent_words
+
+    return most_frequent_words(public, max_words or MOST_WORDS)

@@ -176,8 +176,7 @@ class Corpus:
 
         This reads the text, so the origin of the vocabulary is then ``text``.
         """
-        ranked = np.argsort(-self.word_counts, kind="stable")[:n_words]
-        return self.restrict(Vocabulary((self.vocabulary[i] for i in np.sort(ranked)), "text"))
+        return self.restrict(self.vocabulary.most_frequent(self.word_counts, n_words))
 
     # --- texts ------------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,10 @@ class StoredCorpus:
         known = self.vocabulary.restricted_to(chosen)
         return replace(self, vocabulary=known, shards=shards, digest=shards.digest)
 
+    def most_frequent(self, n_words: int) -> StoredCorpus:
+        """New shards that have only the ``n_words`` most frequent words, as `Corpus.most_frequent`."""
+        return self.restrict(self.vocabulary.most_frequent(self.word_counts, n_words))
+
     def summed(self, function: Callable[[Any, int], IntArray]) -> IntArray:
         """The sum of ``function(documents, first)`` over shards; ``first`` is the number of the first unit in each."""
         found: IntArray = self.shards.summed(function, self.n_words)

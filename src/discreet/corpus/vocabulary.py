@@ -10,6 +10,8 @@ from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
+import numpy as np
+
 from discreet._errors import InputError
 from discreet._types import IntArray
 from discreet.corpus.lines import PathLike, existing, shown, text_lines
@@ -84,6 +86,11 @@ class Vocabulary(Sequence[str]):
     def of(cls, words: Vocabulary | Iterable[str]) -> Vocabulary:
         """A vocabulary unchanged; any other list of words as a vocabulary of unknown origin."""
         return words if isinstance(words, Vocabulary) else cls(words)
+
+    def most_frequent(self, counts: IntArray, n_words: int) -> Vocabulary:
+        """The words of the ``n_words`` largest ``counts`` (ties by position), which were read from the text."""
+        ranked = np.argsort(-counts, kind="stable")[:n_words]
+        return Vocabulary((self.words[i] for i in np.sort(ranked)), "text")
 
     def restricted_to(self, chosen: Vocabulary) -> Vocabulary:
         """``chosen`` as the new vocabulary of a corpus that had this one (see ``Corpus.restrict``)."""

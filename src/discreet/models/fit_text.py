@@ -100,6 +100,9 @@ def fit_text(
     """
     with_all = not isinstance(X, Corpus | StoredCorpus) or X.vocabulary.complete  # none has been left out yet
     if vocabulary is None and with_all and (public_words := getattr(model, "public_words", None)) is not None:
+        if isinstance(X, StoredCorpus):
+            with removed_after(X.restrict(public_words(max_words))) as chosen:
+                return fit_text(model, chosen, groups=groups, collections=collections, tokenizer=tokenizer)
         vocabulary, tokenizer = public_words(max_words), tokenizer or _public_tokenizer(model, X)
         max_words = None
     selecting = vocabulary is None and selects_words(model)

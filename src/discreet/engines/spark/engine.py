@@ -19,12 +19,12 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.corpus.vocabulary import Vocabulary, given_vocabulary
-from discreet.engines.interface import PassEngine, UnitEngine, VariationalUnitEngine
+from discreet.engines.interface import PassEngine, ProportionEngine, UnitEngine, VariationalUnitEngine
 from discreet.engines.spark.ingest import DOCUMENT, Documents, Spellings, Tokenise, packed_rows
 from discreet.engines.spark.jobs import Batches, Everywhere, code, job
 from discreet.engines.spark.passes import SparkPasses
 from discreet.engines.spark.shards import COLUMNS, ROWS, Shards, of_units
-from discreet.engines.spark.units import SparkUnits, SparkVariationalUnits
+from discreet.engines.spark.units import SparkProportions, SparkUnits, SparkVariationalUnits
 from discreet.engines.threads.collapsed import ThreadCollapsed
 from discreet.engines.threads.documents import mixtures
 from discreet.engines.threads.sweeps import ThreadSweeps
@@ -209,6 +209,10 @@ class SparkEngine:
     ) -> VariationalUnitEngine:
         """Rounds of local variational steps."""
         return SparkVariationalUnits(*self._given(corpus, groups), n_topics, key, **options, before=self._before)
+
+    def open_proportions(self, corpus: Any, groups: AnyArray | None, key: Key, **options: Any) -> ProportionEngine:
+        """Word use and topic proportions of units."""
+        return SparkProportions(*self._given(corpus, groups), 1, key, **options, before=self._before)
 
     def open_sweeps(self, corpus: Any, n_topics: int, key: Key, **options: Any) -> PassEngine:
         """Passes that draw topics."""

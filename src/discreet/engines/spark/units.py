@@ -19,6 +19,7 @@ from discreet.corpus.stored import StoredCorpus
 from discreet.engines.interface import Round, Table, Threshold
 from discreet.engines.spark.jobs import Batches, Everywhere, summed
 from discreet.engines.spark.shards import First, Shards, joined, unpacked
+from discreet.engines.threads.proportions import ThreadProportions
 from discreet.engines.threads.units import Grouped, ThreadUnits
 from discreet.engines.threads.variational import ThreadVariationalUnits
 from discreet.engines.threads.workers import count_threads
@@ -141,6 +142,18 @@ class SparkVariationalUnits(SparkUnits):
     def expected(self, given: Round) -> tuple[FloatArray, int]:
         counts = self._sum("expected_sums", given)
         return counts / FINE, int(self.coins(given.number, given.threshold).sum())
+
+
+class SparkProportions(SparkUnits):
+    """Word use and topic proportions of units. Without rounds: all units are in every sum."""
+
+    kind = ThreadProportions
+
+    def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
+        return self._sum("root_counts", word_weights=word_weights, clip=clip)
+
+    def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
+        return self._sum("proportions", topics=topics, alpha=alpha, scale=scale, clip=clip)
 
 
 def _short(table: Table) -> Any:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import field
 from typing import Any, Self
 
 from discreet._errors import InputError
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.vocabulary import Vocabulary
-from discreet.engines import open_proportions
+from discreet.engines.interface import ProportionEngine
 from discreet.models.adapted.adapting import Adapting
 from discreet.models.adapted.plan import AdaptedPlan
-from discreet.models.base import TopicModel, broadcast_alpha
+from discreet.models.base import broadcast_alpha
 from discreet.models.bounds import Alpha, Clip, Epsilon, Tokens, Topics, Units, WordPower
 from discreet.models.estimator import Paying, Seeded, estimator
 from discreet.models.knowledge import (
@@ -22,6 +25,7 @@ from discreet.models.knowledge import (
     public_knowledge,
     refuse_same_text,
 )
+from discreet.models.placed import Placed
 from discreet.privacy.events import Entry
 from discreet.training import self_test
 from discreet.training.private_fit import PrivateFit
@@ -31,7 +35,7 @@ MOST_WORDS = 5_000
 
 
 @estimator
-class AdaptedLDA(Seeded, Paying, TopicModel):
+class AdaptedLDA(Seeded, Paying, Placed):
     """Public topics, adapted to the word use of private documents. For corpora that are too small for `PrivateLDA`.
 
     **Which words go together is public knowledge here; how much of it is there is the private finding.** An ordinary
@@ -66,6 +70,9 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         A public cap on the tokens of one unit, applied before anything else.
     ledger : Ledger, optional
         Charged with the whole plan before the first noise is drawn. By default a new one for this fit.
+    engine : SparkEngine, optional
+        Where the private documents are read; by default on the threads of this machine. The public topics are trained
+        here, and the noise is drawn here, in any case.
     n_threads, random_state, progress :
         As in :class:`~discreet.LDA`; the progress is that of the public topics. A seeded run promises nothing.
 
@@ -99,12 +106,20 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
     max_tokens: Tokens = 10_000
     progress: bool = False
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **columns: Any) -> Self:
         """Adapt the topics to documents. ``groups`` holds one user id per document and makes users the unit; ``y`` is
-        ignored."""
+        ignored.
+
+        If ``X`` is a table of ``engine``, the other arguments are as in :class:`~discreet.PrivateLDA`. Without
+        ``vocabulary``, its words are those of `public_words`.
+        """
         self._check_parameters()
         self._check_together()
-        corpus = self._read(X, reset=True, max_tokens=self.max_tokens)
+        columns = self._with_words(columns)
+        with self._documents(X, groups, columns, self.max_tokens) as (corpus, groups):
+            return self._adapt(corpus, groups)
+
+    def _adapt(self, corpus: Corpus | StoredCorpus, groups: Any) -> Self:
         refuse_same_text(self.public, corpus)  # [same-text]
         n_topics = n_public_topics(self.public, self.n_topics)
         alpha = None if self.alpha is None else broadcast_alpha(self.alpha, n_topics)
@@ -114,15 +129,26 @@ class AdaptedLDA(Seeded, Paying, TopicModel):
         known = public_knowledge(  # [knowledge] reads public data and the list of words
             self.public, corpus.vocabulary, n_topics=n_topics, n_threads=self.n_threads, progress=self.progress
         )
-        engine = open_proportions(corpus, fit.groups, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads)
-        reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
-        adapting = Adapting(self, plan, engine, reservation, known, alpha)
-        engine.close()
+        engine: ProportionEngine = self._backend.open_proportions(
+            corpus, fit.groups, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
+        )
+        with closing(engine):
+            reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn
+            adapting = Adapting(self, plan, engine, reservation, known, alpha)
         adapting.finish()
         self.beta_, self.history_ = 1.0 / corpus.n_words, {}
-        public = ["n_units is public"] if self.n_units is not None else []
-        fit.end(plan.entries, plan.epsilon, known.condition, *public)
+        given = ["n_units is public"] if self.n_units is not None else []
+        if self.engine is not None:
+            given.append(self.engine.condition)
+        fit.end(plan.entries, plan.epsilon, known.condition, *given)
         return self
+
+    def _with_words(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Of a table's texts, the words of the public text, read in the same way, if no others are given."""
+        if self.engine is None or columns.get("text") is None or columns.get("vocabulary") is not None:
+            return columns
+        tokenizer = columns.get("tokenizer") or getattr(self.public, "tokenizer", None)
+        return {**columns, "vocabulary": self.public_words(), "tokenizer": tokenizer}
 
     def public_words(self, max_words: int | None = None) -> Vocabulary:
         """The most frequent words of the public text, in alphabetical order: the words of ``fit_text`` by default."""
