@@ -28,10 +28,10 @@ from discreet.privacy.events import (
 )
 from discreet.privacy.guarantee import rounded_up
 from discreet.privacy.odds import percent as up
+from discreet.privacy.told import told
 from discreet.release.usefulness import CLEAR
 from discreet.report import read_names, report_html, write_report
 from discreet.report.facts import STOPS, Facts
-from discreet.report.history import told
 from discreet.report.markup import Html, data, percent, plus_minus, tag
 from tests.support.releases import NASTY, make_release, nasty_release, proven
 
@@ -468,6 +468,8 @@ def test_bad_names_are_refused_with_their_line(tmp_path: Path, text: str, why: s
 def test_names_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not there"):
         read_names(tmp_path / "none.txt", 4)
+    with pytest.raises(InputError, match=r"is a folder\. Give a text file with a line such as '7 meetings'"):
+        read_names(tmp_path, 4)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe0")
     with pytest.raises(InputError, match="not UTF-8"):
         read_names(tmp_path / "bytes", 4)
