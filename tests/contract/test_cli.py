@@ -301,7 +301,7 @@ def test_a_private_fit(here: Path, run: Run, unit: str) -> None:
     assert (release.guarantee.basis, release.guarantee.unit) == ("proven", unit)
     assert 0.98 * 2 < release.guarantee.epsilon <= 2
     assert sum(entry["count"] for entry in release.ledger) == 302
-    guarantee, useful, paragraph, wrote = ran.out.splitlines()[2:]
+    guarantee, useful, paragraph, wrote = ran.out.splitlines()[3:]
     assert guarantee == f"guarantee: {release.guarantee.summary()}"
     assert useful == in_options(release.usefulness.summary())
     assert paragraph == str(release.guarantee)
