@@ -362,3 +362,11 @@ def test_a_ledger_that_is_none() -> None:
         Ledger(1.0)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unit must be one of"):
         Ledger(unit="family")
+
+
+def test_a_refusal_speaks_of_rounds_only_where_there_are_some() -> None:
+    ledger = Ledger(Budget(0.05), unit="user")
+    for count, rounds in ((1, False), (3, True)):
+        with pytest.raises(BudgetExceeded) as caught:
+            ledger.charge(TENTH, count, label="shares")
+        assert ("rounds" in str(caught.value)) == rounds
