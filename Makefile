@@ -7,10 +7,11 @@ BIN := .venv/bin
 
 # A stamp for each set of packages, so that a second call installs nothing.
 .venv/.core: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("discreet needs Python 3.11 or later; found " + sys.version.split()[0] + ". Try make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	touch $@
+	@echo "installing into .venv, which takes a few minutes the first time"
+	@$(PYTHON) -c 'import sys; sys.exit("discreet needs Python 3.11 or later; found " + sys.version.split()[0] + ". Try make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
 
 .venv/.%: .venv/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'

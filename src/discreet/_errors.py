@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ def warn_caller(message: str) -> None:
 def counted(n: float, noun: str) -> str:
     """For messages: 1 word, 2,000 words."""
     return f"{n:,.0f} {noun}{'' if n == 1 else 's'}"
+
+
+def either(choices: Iterable[str]) -> str:
+    """For messages: .html, .csv or .json."""
+    *first, last = choices
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 class DiscreetError(Exception):

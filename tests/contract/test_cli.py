@@ -137,7 +137,8 @@ def test_fit_makes_a_model_and_shows_it(here: Path, run: Run) -> None:
     ran = run("fit", "texts.jsonl", "--text", "body", "-k", 2, "--sweeps", 30, "--seed", 1, "-o", "new", "--threads", 1)
     assert ran.code == 0, ran.err
     assert "40 documents" in ran.err
-    lines = ran.out.splitlines()
+    head, *lines = ran.out.splitlines()
+    assert head == "topic\twords"
     assert {frozenset(line.split("\t")[1].split()[:2]) >= {"rain"} for line in lines[:2]} == {True, False}
     assert lines[2].startswith("guarantee: none: ")
     assert re.fullmatch(r"trained in [\d.]+ s, wrote new", lines[3])
@@ -300,7 +301,7 @@ def test_a_private_fit(here: Path, run: Run, unit: str) -> None:
     assert (release.guarantee.basis, release.guarantee.unit) == ("proven", unit)
     assert 0.98 * 2 < release.guarantee.epsilon <= 2
     assert sum(entry["count"] for entry in release.ledger) == 302
-    guarantee, useful, paragraph, wrote = ran.out.splitlines()[2:]
+    guarantee, useful, paragraph, wrote = ran.out.splitlines()[3:]
     assert guarantee == f"guarantee: {release.guarantee.summary()}"
     assert useful == in_options(release.usefulness.summary())
     assert paragraph == str(release.guarantee)
@@ -403,7 +404,8 @@ def test_collections_are_compared(here: Path, run: Run) -> None:
     release = Release.load(here / "new")
     assert release.collections == tuple(f"user{i}" for i in range(5))
     shown = run("topics", "new", "-n", 3)
-    lines = [line.split("\t") for line in shown.out.splitlines()]
+    head, *lines = (line.split("\t") for line in shown.out.splitlines())
+    assert head == ["topic", "collection", "share", "words"]
     assert [line[:2] for line in lines[:6]] == [["0", "common"], *(["0", f"user{i}"] for i in range(5))]
     assert len(lines) == 12
     assert lines[6][3].split() == release.top_words(3)[1]
@@ -461,7 +463,8 @@ def test_collections_are_predicted(here: Path, run: Run) -> None:
     assert run("fit", "texts.jsonl", *texts, *fit).code == 0
     ran = run("predict", "new", "texts.jsonl", *texts, "--id", "who")
     assert ran.code == 0, ran.err
-    rows = [line.split("\t") for line in ran.out.splitlines()]
+    head, *rows = (line.split("\t") for line in ran.out.splitlines())
+    assert head == ["document", "collection", "chance"]
     assert [row[:2] for row in rows] == [[f"user{i % 5}", str(i % 2)] for i in range(40)]
     assert all(float(row[2]) > 0.9 for row in rows)
     assert "curator" in ran.err
@@ -862,7 +865,7 @@ def test_ctrl_c_in_the_middle_of_training_leaves_nothing(here: Path) -> None:
 def test_topics(here: Path, run: Run) -> None:
     ran = run("topics", "model", "-n", 2)
     assert ran.code == 0
-    assert ran.out == "0\train cloud\n1\tpiano concert\n"
+    assert ran.out == "topic\twords\n0\train cloud\n1\tpiano concert\n"
     assert ran.err.startswith("guarantee: none: topics are computed from exact counts")
     told = json.loads(run("topics", "model", "--json").out)
     assert told["topics"][0][0] == "rain"
@@ -879,7 +882,7 @@ def test_topics_on_a_terminal_come_as_a_table(here: Path, run: Run, monkeypatch:
 def test_words_cannot_steer_the_terminal(here: Path, run: Run) -> None:
     none = Guarantee.none(EXACT_COUNTS)
     Release(np.full((1, 2), 0.5), ("\x1b[31mred\n", "[bold]"), np.ones(1), 1.0, "lda", {}, none).save(here / "odd")
-    assert run("topics", "odd").out == "0\t?[31mred? [bold]\n"
+    assert run("topics", "odd").out == "topic\twords\n0\t?[31mred? [bold]\n"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".npy"])
@@ -908,6 +911,7 @@ def test_evaluate(here: Path, run: Run) -> None:
     ran = run("evaluate", "model", "texts.jsonl", "--text", "body", "-n", 4)
     assert ran.code == 0, ran.err
     assert [line.split("\t")[0] for line in ran.out.splitlines()] == [
+        "measure",
         "perplexity",
         "unigram",
         "coverage",
@@ -987,7 +991,8 @@ def test_evaluate_on_counts_takes_whole_documents_as_windows(here: Path, run: Ru
 def test_data_ls(here: Path, run: Run) -> None:
     ran = run("data", "ls")
     assert (ran.code, ran.err) == (0, "")
-    names = [line.split("\t")[0] for line in ran.out.splitlines()]
+    head, *names = (line.split("\t")[0] for line in ran.out.splitlines())
+    assert head == "name"
     assert {"kos", "nips", "20newsgroups", "arxiv", "neurips-cvpr", "enron", "novels", "scenes"} <= set(names)
     told = json.loads(run("data", "ls", "--json").out)
     assert [one["name"] for one in told] == names
@@ -1346,7 +1351,11 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "no document holds a word of",
     ),
     "too short": (jsonl('{"text": "rain wind"}'), ("evaluate", "model", "bad.jsonl"), "no document has 4 tokens"),
-    "other ending": (nothing, ("transform", "model", "texts.jsonl", "-o", "x.xls"), "must end in .csv, .jsonl, .npy"),
+    "other ending": (
+        nothing,
+        ("transform", "model", "texts.jsonl", "-o", "x.xls"),
+        "must end in .csv, .jsonl or .npy, which",
+    ),
     "table exists": (
         raw("x.csv", b"mine"),
         ("transform", "model", "texts.jsonl", "-o", "x.csv"),
@@ -1436,7 +1445,7 @@ def test_topics_of_many_collections_on_a_narrow_terminal(
         switch=rng.uniform(size=(2, 15)),
     )
     folder = made.save(tmp_path / "model")
-    piped = [line.split("\t") for line in run("topics", folder, "-n", 4).out.splitlines()]
+    piped = [line.split("\t") for line in run("topics", folder, "-n", 4).out.splitlines()[1:]]
     assert [line[:2] for line in piped] == [[str(k), label] for k in range(2) for label in ("common", *labels)]
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")

@@ -45,7 +45,7 @@ def test_a_folder_of_pictures_from_fit_to_predict(pictures: Path, run: Run) -> N
     assert release.codebook == Codebook.learn(image_patches(pictures / "train"), 20)
     ran = run("predict", "new", "test")
     assert ran.code == 0, ran.err
-    rows = [line.split("\t") for line in ran.out.splitlines()]
+    rows = [line.split("\t") for line in ran.out.splitlines()[1:]]
     assert [row[0] for row in rows] == [f"{kind}/{i}.png" for kind in ("across", "down") for i in range(3)]
     assert [row[1] for row in rows] == ["across"] * 3 + ["down"] * 3
     ran = run("evaluate", "new", "test", "--json")

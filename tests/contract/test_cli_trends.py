@@ -140,7 +140,7 @@ def test_users_classes_and_standard_output(run, mails, tmp_path):
         (("--by", "day", "--from", 1990, "--to", 2020), "more than 10,000 slices"),
         (("--by", "year", "--from", 2015, "--to", 2019, "--seed", 1, "--budget", "b"), "promises nothing"),
         (("--by", "year", "--from", 2015, "--to", 2019, "--budget", "nowhere"), "no budget file"),
-        (("--by", "year", "--from", 2015, "--to", 2019, "-o", "x.txt"), "must end in .html, .csv, .json"),
+        (("--by", "year", "--from", 2015, "--to", 2019, "-o", "x.txt"), "must end in .html, .csv or .json, which"),
         (("--by", "year", "--from", 2015, "--to", 2019, "-o", "mails.jsonl"), "must end in"),
     ],
 )

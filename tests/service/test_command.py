@@ -61,7 +61,11 @@ def test_from_the_first_start_to_topics(run: Run, tmp_path: Path) -> None:  # no
         sent = run(*send)
         assert sent.code == 0, sent.err
         assert sent.out.startswith("ε = 12 for a whole report, ε = 3.72 for one word of it (2 per bit)\n")
-        first = re.search(r"^the collector has stored 120 reports, (\d+) of them answers given before", sent.out, re.M)
+        first = re.search(
+            r"^the collector has accepted 120 reports, (\d+) of them answers given before, which it keeps once$",
+            sent.out,
+            re.M,
+        )
         assert first is not None
         assert "whole report: ε = 12" in sent.out
         again_sent = json.loads(run(*send, "--json", "--max-epsilon", "12.1").out)

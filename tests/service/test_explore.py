@@ -223,10 +223,17 @@ def test_measures_and_comparison(site: Site) -> None:
     assert "<b>rain</b>" in page
 
 
-def test_while_measures_are_computed_the_page_looks_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.explore.later.Later.ask", lambda self, patience=0.0: None)
-    assert '<meta http-equiv="refresh" content="3">' in site.text("measures")
-    assert '<meta http-equiv="refresh" content="3">' in site.text("compare")
+def test_while_measures_are_computed_people_look_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that loads itself again would take it away from those who read slowly or by ear."""
+    waited: list[float] = []
+    monkeypatch.setattr("discreet.explore.later.Later.ask", lambda self, patience=0.0: waited.append(patience))
+    for path in ("measures", "compare"):
+        page = site.text(path)
+        assert "refresh" not in page
+        assert f'/{path}?wait=1">Look again</a>' in page
+        before = waited[-1]
+        site.text(f"{path}?wait=1")
+        assert waited[-1] > before > 0
     monkeypatch.setattr("discreet.explore.later.Later.ask", lambda self, patience=0.0: "there is a reason.")
     assert "could not be measured: there is a reason." in site.text("measures")
     assert "there is a reason." in site.text("compare")
@@ -241,6 +248,34 @@ def test_without_a_second_model_or_columns_there_are_no_such_pages(tmp_path: Pat
         assert plain.get("compare").status_code == 404
         assert "/by/" not in plain.text()
         assert plain.get("by/label").status_code == 404
+
+
+def test_names_of_topics_stand_beside_their_numbers(tmp_path: Path) -> None:
+    names = {0: "bad & wet", 1: ATTACKS[0]}
+    with closing(explorer(notes(tmp_path / "notes.jsonl"), other=model(), names=names)) as opened:
+        named = Site(opened)
+        assert "<h1>Topic 0 <bdi>bad &amp; wet</bdi>" in named.text("topic/0")
+        for path in ("", "documents", "by/label", "by/label/0", "compare"):
+            assert "bad &amp; wet" in named.text(path), path
+        assert "<script" not in "".join(named.text(path) for path in every_page(opened))
+        assert "wet" not in re.findall("<title>.*</title>", named.text("topic/0"))[0]  # a browser remembers titles
+
+
+def test_topics_that_a_document_hardly_has_are_one_line(site: Site) -> None:
+    page = site.text("document/0")  # of the weather alone: its share of music is that of the prior
+    assert 0 < site.explorer.shares.of(0)[1] < 0.05
+    assert re.findall(r'<tr[^>]*><th scope="row" class="n"><a href="[^"]*/topic/(\d)"', page) == ["0"]
+    assert "All other topics together: " in page
+    assert (
+        len(re.findall(r'<th scope="row" class="n"><a href="[^"]*/topic/(\d)"', site.text("document/0?topic=1"))) == 2
+    )
+
+
+def test_a_number_that_no_document_has_is_answered_with_those_that_there_are(site: Site) -> None:
+    for asked in ("200", "x", "-1", ""):
+        found = site.get(f"document?number={asked}")
+        assert found.status_code == 404
+        assert "Documents have numbers from 0 to 199" in found.text
 
 
 def test_a_long_text_is_cut_unless_all_is_asked_for(tmp_path: Path) -> None:

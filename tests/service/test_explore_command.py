@@ -185,6 +185,21 @@ def test_folders_lines_and_counts(here: Path) -> None:
         assert "could not be measured" in shown.text("measures")
 
 
+def test_names_of_topics_come_from_a_file(here: Path, run: Run) -> None:  # noqa: F811
+    (here / "model.names.txt").write_text("0 beside the model\n")
+    (here / "other.txt").write_text("1 by option\n")
+    for options, name in ((), "beside the model"), (("--names", "other.txt"), "by option"):
+        with exploring(here, *NOTES, *options) as running:
+            page = running.get()
+            assert name in page
+            assert ("beside" in page) == (options == ())
+            assert ("names of topics from" in running.end(signal.SIGINT)[1]) == (options == ())
+    (here / "other.txt").write_text("7 too many\n")
+    ran = run("explore", *NOTES, "--no-browser", "--names", "other.txt")
+    assert ran.code == 2
+    assert "line 1: there is no topic 7" in ran.err
+
+
 def test_named_sets_have_their_own_columns(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few docstrings of this Python: groups are modules, labels are packages."""
     every_module = installed._modules

@@ -36,7 +36,7 @@ ATTACKS = (
     "<link rel=stylesheet href=http://example.org/x.css><base href=http://example.org/>",
     "\u202e<b>right to left</b>\x00\x1b[31m\ud800",
 )
-"""As a word, the name of a model, a text, a label and a user."""
+"""As a word, the name of a model or a topic, a text, a label and a user."""
 
 
 def model(words: tuple[str, ...] = WORDS) -> Release:
@@ -59,12 +59,19 @@ def notes(path: Path, n: int = 200) -> Path:
     return path
 
 
-def explorer(file: Path, release: Release | None = None, other: Release | None = None, **columns: str) -> Explorer:
+def explorer(
+    file: Path,
+    release: Release | None = None,
+    other: Release | None = None,
+    names: dict[int, str] | None = None,
+    **columns: str,
+) -> Explorer:
     """An explorer of a file, as the command opens it."""
     release = release or model()
     options = {"text": "body", "label": "kind", "group": "who", **columns}
     documents = read_documents(release, lambda: read(file, vocabulary=release.vocabulary, **options), "model")
-    return Explorer.opened(documents, ("model", release), other and ("other", other), source=str(file))
+    second = other and ("other", other)
+    return Explorer.opened(documents, ("model", release), second, source=str(file), names=names)
 
 
 def hostile(folder: Path) -> Explorer:
@@ -78,10 +85,11 @@ def hostile(folder: Path) -> Explorer:
     file = folder / "<img src=x onerror=alert(1)>.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     release = model(words)
+    names = {0: ATTACKS[0], 1: ATTACKS[1]}
     documents = read_documents(
         release, lambda: read(file, text="body", label="kind", group="who", vocabulary=words), "model"
     )
-    return Explorer.opened(documents, (ATTACKS[0], release), (ATTACKS[1], model()), source=file.name)
+    return Explorer.opened(documents, (ATTACKS[0], release), (ATTACKS[1], model()), source=file.name, names=names)
 
 
 PORT = 8123

@@ -409,8 +409,9 @@ def test_the_command_makes_and_shows_a_budget(path: Path, capfd: pytest.CaptureF
     BudgetFile(path).charge(TENTH, 3, label="vocabulary")
     assert main(["budget", str(path)]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert lines[0].split("\t")[1:4] == ["-", "0.3", "3 × vocabulary"]
-    assert lines[1:3] == ["budget: ε = 1, δ = 1e-06 per user (add-remove)", "spent: ε = 0.3 (rdp), left: 0.7"]
+    assert lines[0].split("\t") == ["date", "model", "ε alone", "released", "by"]
+    assert lines[1].split("\t")[1:4] == ["-", "0.3", "3 × vocabulary"]
+    assert lines[2:4] == ["budget: ε = 1, δ = 1e-06 per user (add-remove)", "spent: ε = 0.3 (rdp), left: 0.7"]
     assert main(["budget", str(path), "--json"]) == 0
     told = json.loads(capfd.readouterr().out)
     assert (told["epsilon"], told["unit"], told["method"]) == (1.0, "user", "rdp")
@@ -428,7 +429,7 @@ def test_the_history_is_one_line_for_each_run(
     monkeypatch.setattr(budget_module, "_today", lambda: "2100-01-01")
     ledger.reserve([Entry(TENTH, 3, "rounds")], run="b", method="PrivateLDA")
     assert main(["budget", str(path)]) == 0
-    rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()[:3]]
+    rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()[1:4]]
     assert [row[1:4] for row in rows] == [
         ["PrivateVectorizer", "0.1", "vocabulary"],
         ["PrivateLDA", "0.6", "sizes, 5 × rounds"],

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -333,7 +334,8 @@ def test_a_notebook_shows_a_table() -> None:
     shown = ledger._repr_html_()
     assert "<td>&lt;b&gt;words &amp; more</td><td>3</td>" in shown
     assert "0.7 left" in shown
-    assert shown.count("PureRelease") == 1
+    assert shown.count("private by itself with ε = 0.1<") == 1
+    assert not re.search(r"\d\.\d{5}", shown)  # no one reads sixteen digits
     assert "<table>" in Ledger.from_json(ledger.to_json())._repr_html_()
 
 
@@ -360,3 +362,11 @@ def test_a_ledger_that_is_none() -> None:
         Ledger(1.0)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unit must be one of"):
         Ledger(unit="family")
+
+
+def test_a_refusal_speaks_of_rounds_only_where_there_are_some() -> None:
+    ledger = Ledger(Budget(0.05), unit="user")
+    for count, rounds in ((1, False), (3, True)):
+        with pytest.raises(BudgetExceeded) as caught:
+            ledger.charge(TENTH, count, label="shares")
+        assert ("rounds" in str(caught.value)) == rounds

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -219,22 +220,25 @@ BAD_TABLES = {
     "semicolon.csv": (b"id;body\n1;cat\n", "its columns are 'id;body'"),
     "ragged semicolons.csv": (b"id;text\n1;cat;dog\n", "the header has 2. Put quotes around text that holds ';'"),
     "twice.csv": (b"text,text\na,b\n", "more than one column 'text'"),
-    "broken.jsonl": (b'{"text": "cat"}\n' * 16 + b'{"text": "cat}\n', "line 17 is not JSON: Unterminated string"),
+    "broken.jsonl": (
+        b'{"text": "cat"}\n' * 16 + b'{"text": "cat}\n',
+        "line 17 is not JSON: Unterminated string at character 10 of 14. Write",
+    ),
     "deep.jsonl": (b"[" * 100_000, "not a JSON object"),
-    "list.jsonl": (b'[{"text": "cat"}]', "line 1 is not a JSON object but starts '[{"),
+    "list.jsonl": (b'[{"text": "cat"}]', "line 1 is not a JSON object but a list, or the beginning of one. Write"),
     "cut.json": (b'[{"text": "cat"}, {"text": "dog"}', "ends in the middle of its array, after item 2"),
-    "in an item.json": (b'[{"text": "cat"}, {"text": "do', "item 2 is not JSON, at '{"),
-    "comma.json": (b'[{"text": "cat"} {"text": "dog"}]', "item 2 is not JSON, at '{"),
-    "two.json": (b'[{"text": "cat"}][]', "item 2 is not JSON, at '[]'"),
+    "in an item.json": (b'[{"text": "cat"}, {"text": "do', "item 2 is not JSON: Unterminated string"),
+    "comma.json": (b'[{"text": "cat"} {"text": "dog"}]', "item 2 is not JSON: no ',' or ']' follows item 1. Write"),
+    "two.json": (b'[{"text": "cat"}][]', "item 2 is not JSON: text follows the end of the array. Write"),
     "deep.json": (b"[" * 100_000, "item 1 is not JSON"),
-    "numbers.json": (b"[1, 2]", "item 1 is not a JSON object but 1"),
+    "numbers.json": (b"[1, 2]", "item 1 is not a JSON object but a whole number. Write"),
     "no text.json": (b'[{"text": "cat"}, {"txt": "dog"}]', "item 2 has no column 'text'; its columns are 'txt'"),
     "empty array.json": (b"[ ]", "no rows"),
     "latin.json": (b'[{"text": "cat"},\n{"text": "caf\xe9"}]', "line 2, byte 14 (0xe9) is not UTF-8"),
-    "number.jsonl": (b'{"text": "cat"}\n{"text": 7}', "line 2: the text is not a string but 7 (int)"),
+    "number.jsonl": (b'{"text": "cat"}\n{"text": 7}', "line 2: the text is not a string but a whole number. Name"),
     "nested.jsonl": (
         b'{"text": ["cat", ["dog"]]}',
-        "line 1: the tokens of a document must be strings; found ['cat', [",
+        "line 1: the tokens of a document must be strings; not all of a list of 2 items are. Name",
     ),
     "latin.jsonl": (
         b'{"text": "cat"}\n{"text": "caf\xe9"}',
@@ -257,6 +261,52 @@ BAD_TABLES = {
     "false.jsonl.bz2": (b'{"text": "cat"}', "cannot be read: Invalid data stream"),
     "cut.jsonl.bz2": (bz2.compress(json_lines() * 9)[:-20], "cannot be unpacked: it ends in the middle"),
 }
+
+
+SECRET = "Ann-Kathrin has been ill since the third of March, and nobody at work knows of it"
+QUOTING = {
+    "text.jsonl": f"{SECRET}\n",
+    "cut.jsonl": f'{{"text": "{SECRET}\n',
+    "string.jsonl": f'"{SECRET}"\n',
+    "list.jsonl": f'["{SECRET}"]\n["{SECRET}"]\n',
+    "nested.jsonl": f'{{"text": ["{SECRET}", ["{SECRET}"]]}}\n',
+    "object.jsonl": f'{{"text": {{"{SECRET}": "{SECRET}"}}}}\n',
+    "key.jsonl": f'{{"{SECRET}": 1}}\n',
+    "cut.json": f'[{{"text": "{SECRET}"}}, {{"text": "{SECRET}',
+    "comma.json": f'[{{"text": "a"}} {{"text": "{SECRET}"}}]',
+    "text.json": f"[{SECRET}]",
+    "mixed.json": f'[{{"text": "a"}}, {{"{SECRET}": 1}}]',
+    "header.csv": f'"{SECRET}"\n"{SECRET}"\n',
+    "quote.csv": f'text\n"{SECRET}" {SECRET}\n',
+    "ragged.csv": f"text\n{SECRET}\n",
+    "docword.x.txt": f"{SECRET}\n",
+    "docword.y.txt": f"1\n{SECRET}\n",
+    "docword.z.txt": f"1\n1\n1\n{SECRET}\n",
+    "docword.w.txt": f"1\n1\n1\n1 1 {SECRET.split()[0]}\n",
+}
+
+
+@pytest.mark.parametrize("name", QUOTING)
+def test_no_message_quotes_a_text(tmp_path, name):
+    """Messages end up in logs, where nobody expects private text."""
+    path = tmp_path / name
+    path.write_text(QUOTING[name])
+    for suffix in "xyzw":
+        (tmp_path / f"vocab.{suffix}.txt").write_text("rain\n")
+    message = refused(read, path, **({} if name.startswith("docword") else {"text": "text"}))
+    assert name in message
+    for word in re.findall(r"\w{4,}", SECRET):
+        assert word not in message
+
+
+def test_no_message_quotes_a_label_or_an_id(tmp_path):
+    path = tmp_path / "ids.jsonl"
+    for value in (f'"{SECRET * 20}"', f'["{SECRET}"]', f'{{"{SECRET}": 1}}'):
+        path.write_text(f'{{"text": "rain", "who": {value}}}\n')
+        for column in ("group", "label", "collection"):
+            message = refused(read, path, **{column: "who"})
+            assert "line 1" in message
+            assert "Ann" not in message
 
 
 @pytest.mark.parametrize("name", BAD_TABLES)
@@ -292,7 +342,7 @@ def test_parquet_columns(tmp_path):
     path = tmp_path / "table.parquet"
     pl.DataFrame({"txt": ["cat"], "n": [1]}).write_parquet(path)
     assert "has no column 'text'; its columns are 'txt', 'n'. Did you mean 'txt'?" in refused(read_table, path)
-    assert "row 1: the text is not a string but 1 (int)" in refused(read_table, path, "n")
+    assert "row 1: the text is not a string but a whole number. Name" in refused(read_table, path, "n")
 
 
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
@@ -381,7 +431,7 @@ def test_choosing_words_of_counts(tmp_path):
     [
         (b"", "is empty"),
         (b"3\n3\n", "line 3 must be the number of entries; found ''"),
-        (b"3\nx\n3\n" + BODY, "line 2 must be the number of words; found 'x'"),
+        (b"3\nx\n3\n" + BODY, "line 2 must be the number of words; found text. Is"),
         (b"1 2 3\n" + BODY, "line 1 must be the number of documents; found '1 2 3'"),
         (b"0\n3\n0\n", "line 1 says '0' documents"),
         (b"3\n3\n4\n" + BODY, "the header (line 3) counts 4 entries, but 3 follow"),

@@ -19,6 +19,7 @@ from discreet.privacy.events import (
     BoundedRangeDraw,
     DiscreteGaussianRelease,
     DiscreteLaplacePair,
+    DiscreteLaplaceRelease,
     GaussianRelease,
     LaplaceRelease,
     NonPrivate,
@@ -28,10 +29,10 @@ from discreet.privacy.events import (
 )
 from discreet.privacy.guarantee import rounded_up
 from discreet.privacy.odds import percent as up
+from discreet.privacy.told import told
 from discreet.release.usefulness import CLEAR
 from discreet.report import read_names, report_html, write_report
 from discreet.report.facts import STOPS, Facts
-from discreet.report.history import told
 from discreet.report.markup import Html, data, percent, plus_minus, tag
 from tests.support.releases import NASTY, make_release, nasty_release, proven
 
@@ -265,6 +266,7 @@ def test_the_ledger_is_a_history() -> None:
         (VocabularyRound(sigma=2.0, delta_threshold=1e-8, max_words=100), "at most 100 words of one unit count"),
         (LaplaceRelease(scale=2.0), "Laplace noise of 2"),
         (DiscreteLaplacePair(epsilon=0.5), "scale 4"),
+        (DiscreteLaplaceRelease(scale=8.0, sensitivity=2.0, cells=70), "70 numbers, discrete Laplace noise of 4"),
         (BoundedRangeDraw(eta=0.25), "within 0.25"),
         (PureRelease(epsilon=0.5), "ε = 0.5"),
         (NonPrivate(), "without protection"),
@@ -337,6 +339,13 @@ def test_places_of_words_are_those_of_the_model() -> None:
         for k, _, rank in row:
             assert abs(rank) == 1 + (release.topics[k] > release.topics[k, w]).sum()
             assert (rank > 0) == (release.topics[k, w] > CLEAR * 0.008)
+
+
+@pytest.mark.parametrize("n_topics", [2, 5, 20])
+def test_few_topics_are_not_drawn_larger_than_many(n_topics: int) -> None:
+    """A drawing is as wide as its column: a narrow one would be stretched, and its numbers with it."""
+    drawing = report_html(make_release(n_topics)).partition('aria-label="Similarity')[0].rpartition("<svg")[2]
+    assert re.search(r'viewBox="0 0 560 ', drawing), drawing
 
 
 def test_every_figure_has_a_table() -> None:
@@ -468,6 +477,8 @@ def test_bad_names_are_refused_with_their_line(tmp_path: Path, text: str, why: s
 def test_names_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not there"):
         read_names(tmp_path / "none.txt", 4)
+    with pytest.raises(InputError, match=r"is a folder\. Give a text file with a line such as '7 meetings'"):
+        read_names(tmp_path, 4)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe0")
     with pytest.raises(InputError, match="not UTF-8"):
         read_names(tmp_path / "bytes", 4)

@@ -138,7 +138,7 @@ def test_huge_numbers_stay_what_they_are():
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        ([{"text": 5}], "not a string but 5"),
+        ([{"text": 5}], "not a string but a whole number"),
         ([{"text": ["a", 5]}], "tokens of a document must be strings"),
         ([{"text": {"a": 5}}], "dict"),
         ([{"text": "a", "group": 1.5}], "string or a whole number"),

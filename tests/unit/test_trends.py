@@ -237,8 +237,10 @@ def test_users_count_once_over_all_slices(release):
     trends = years(release, epsilon=2.0, ledger=ledger).fit(TEXTS, DATES, groups=np.arange(4000) // 4)
     assert trends.trends_.sizes == pytest.approx(np.full(4, 500), abs=6 * trends.trends_.size_error)
     assert trends.trends_.shares[:, 1] == pytest.approx([0.2, 0.4, 0.6, 0.8], abs=0.1)
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceeded, match=r"Choose a smaller epsilon or delta .more noise., or ask for a larger"):
         trends.fit(TEXTS, DATES, groups=np.arange(4000) // 4)
+    with pytest.raises(InputError, match=r"^one document is to be protected .* the ledger counts per user"):
+        trends.fit(TEXTS, DATES)
     assert not hasattr(trends, "trends_")
     assert len(ledger.entries) == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet import LDA, HybridLDA, PrivateLDA, SpectralLDA, SubsampledLDA, VariationalLDA
-from discreet._errors import InputError, counted
+from discreet._errors import InputError, counted, either
 from discreet.cli.wording import OPTIONS, bad_value, in_options
 
 
@@ -14,6 +14,12 @@ from discreet.cli.wording import OPTIONS, bad_value, in_options
 )
 def test_numbers_of_things(n, said):
     assert counted(n, "word") == said
+
+
+def test_choices():
+    assert either([".svg"]) == ".svg"
+    assert either((".csv", ".npy")) == ".csv or .npy"
+    assert either({".html": 1, ".csv": 2, ".json": 3}) == ".html, .csv or .json"
 
 
 @pytest.mark.parametrize(

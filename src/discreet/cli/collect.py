@@ -273,8 +273,8 @@ def report(
         show.as_json({**sent._asdict(), "word": word.to_json(), "report": whole.to_json()})
         return
     typer.echo(headline(about))
-    again = f", {sent.repeated:,} of them answers given before" if sent.repeated else ""
-    typer.echo(f"the collector has stored {sent.accepted:,} reports{again}")
+    again = f", {sent.repeated:,} of them answers given before, which it keeps once" if sent.repeated else ""
+    typer.echo(f"the collector has accepted {sent.accepted:,} reports{again}")
     typer.echo(f"whole report: {whole.summary()}")
     typer.echo(f"one word: {word.summary()}")
 

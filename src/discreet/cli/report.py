@@ -12,6 +12,11 @@ from discreet.cli import show
 from discreet.cli.models import ModelArgument
 from discreet.cli.source import OverwriteOption
 
+NamesOption = Annotated[
+    Path | None,
+    typer.Option("--names", metavar="FILE", help="Names of topics, such as '7 meetings'; else MODEL.names.txt."),
+]
+
 
 def report(
     model: ModelArgument,
@@ -19,10 +24,7 @@ def report(
         "report.html"
     ),
     overwrite: OverwriteOption = False,
-    names: Annotated[
-        Path | None,
-        typer.Option("--names", metavar="FILE", help="Names of topics, such as '7 meetings'; else MODEL.names.txt."),
-    ] = None,
+    names: NamesOption = None,
     title: Annotated[str | None, typer.Option("--title", help="The heading; else the name of the folder.")] = None,
     words: Annotated[int, typer.Option("-n", "--words", min=1, max=100, help="Words shown of each topic.")] = 12,
 ) -> None:
@@ -31,16 +33,14 @@ def report(
     It is made from the model folder alone, so it may go wherever the folder may.
     """
     from discreet.release.release import Release
-    from discreet.report.names import beside, read_names
+    from discreet.report.names import names_for
     from discreet.report.page import check_report, write_report
 
     check_report(output, overwrite=overwrite)
     release = Release.load(model)
     if output.absolute().parent.resolve() == model.resolve():
         raise InputError(f"{output} would lie in the model's folder, which holds nothing else. Choose another place.")
-    place = beside(Path(model.resolve()))
-    chosen = names if names is not None else place if place.is_file() else None
-    given = {} if chosen is None else read_names(chosen, release.n_topics)
+    given, chosen = names_for(model, names, release.n_topics)
     if chosen is not None and names is None:
         show.note(f"names of topics from {chosen}")
     write_report(release, output, title=title or model.resolve().name, names=given, words=words, overwrite=overwrite)

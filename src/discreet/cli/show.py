@@ -1,4 +1,5 @@
-"""How results are printed. A terminal gets a table; a pipe gets one line per row; a program gets JSON."""
+"""How results are printed. A terminal gets a table; a pipe gets one line per row, after one with the names of the
+columns; a program gets JSON."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def table(
     """Columns named in ``right`` are numbers. On a terminal, those named in ``labels`` are shortened in the middle, and
     with ``grouped`` the first column is printed once for rows that share it, with an empty line after them."""
     if not sys.stdout.isatty():
-        for row in rows:
+        for row in (columns, *rows):
             typer.echo("\t".join(printable(cell) for cell in row))
         return
     from rich.console import Console

@@ -14,7 +14,7 @@ from typing import IO
 
 import numpy as np
 
-from discreet._errors import InputError
+from discreet._errors import InputError, either
 from discreet._types import AnyArray, FloatArray
 from discreet.release.folder import is_release
 
@@ -39,7 +39,7 @@ def check_place(path: Path, starts: Mapping[str, tuple[bytes, ...]], command: st
     """Whether a result of ``command`` can be written there. ``starts``: how files of each ending begin; nothing else is
     overwritten."""
     if path.suffix.lower() not in starts:
-        raise InputError(f"{path} must end in {', '.join(starts)}, which selects the format. Choose one of them.")
+        raise InputError(f"{path} must end in {either(starts)}, which selects the format. Choose one of them.")
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name a file that does not exist yet.")
     if path.exists() and not overwrite:

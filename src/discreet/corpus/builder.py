@@ -20,6 +20,7 @@ from discreet.corpus.ids import LONGEST_ID, IdReader, id_array, is_missing
 from discreet.corpus.lines import PathLike, shown
 from discreet.corpus.phrases import sizes_of
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.unquoted import kind_of
 from discreet.corpus.vocabulary import Vocabulary, checked_max_words, given_vocabulary, learnt_words
 
 Document: TypeAlias = str | Sequence[str] | None
@@ -126,12 +127,12 @@ class CorpusBuilder:
             self._unspaced = self._unspaced or self.tokenizer.leaves_out(text)
             return self._tokens_of(text)
         if not is_tokens(text):
-            raise InputError(
-                f"the text is not a string but {shown(text)} ({type(text).__name__}). Name the column of text."
-            )
+            raise InputError(f"the text is not a string but {kind_of(text)}. Name the column of text.")
         words = list(text)
         if not all(isinstance(word, str) for word in words):
-            raise InputError(f"the tokens of a document must be strings; found {shown(text)}. Name the column of text.")
+            raise InputError(
+                f"the tokens of a document must be strings; not all of {kind_of(text)} are. Name the column of text."
+            )
         return self._tokens_of(words)
 
     def build(self) -> Corpus:
@@ -268,12 +269,11 @@ class _Column:
         elif isinstance(value, str):
             if len(value) > LONGEST_ID:
                 raise InputError(
-                    f"a {self.name} has {len(value):,} characters: {shown(value)}. Is this the column of text? Name "
-                    "another."
+                    f"a {self.name} has {len(value):,} characters. Is this the column of text? Name another."
                 )
         elif not isinstance(value, Integral) and not (isinstance(value, float) and value.is_integer()):
             raise InputError(
-                f"a {self.name} must be a string or a whole number; found {shown(value)} ({type(value).__name__}). "
+                f"a {self.name} must be a string or a whole number; found {kind_of(value)}. "
                 "Name another column, or turn it into strings."
             )
 

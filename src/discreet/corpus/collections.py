@@ -12,6 +12,7 @@ from discreet._errors import InputError
 from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import MISSING, is_missing
+from discreet.corpus.unquoted import kind_of
 
 
 def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
@@ -36,7 +37,9 @@ def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
                 "document a label, or leave the document out."
             )
         if not isinstance(label, str):
-            raise InputError(f"collections must be strings or whole numbers; found {label!r} in row {row}. Use names.")
+            raise InputError(
+                f"collections must be strings or whole numbers; found {kind_of(label)} in row {row}. Use names."
+            )
         checked.add(label)
     if labels.dtype.kind not in "OUiu":
         raise InputError(f"collections must be strings or whole numbers; found {labels.dtype}. Use names.")

@@ -46,6 +46,8 @@ class Explorer:
     other: Model | None = None
     source: str = ""
     """What the documents were called."""
+    names: dict[int, str] = field(default_factory=dict)
+    """Of the model's topics, where people gave some."""
     collections: IntArray | None = field(default=None, repr=False)
     """Of a cross-collection model: the number of each document's collection."""
 
@@ -57,6 +59,7 @@ class Explorer:
         other: tuple[str, Release] | None = None,
         *,
         source: str = "",
+        names: dict[int, str] | None = None,
         n_threads: int | None = None,
     ) -> Explorer:
         """Compute the topic proportions of every document."""
@@ -91,6 +94,7 @@ class Explorer:
             classes_of(corpus),
             second,
             source,
+            names or {},
             numbers,
         )
 
@@ -106,6 +110,10 @@ class Explorer:
     @cached_property
     def top_words(self) -> list[list[str]]:
         return self.model.release.top_words(10)
+
+    def told(self, topic: int, n_words: int) -> str:
+        """What a topic is called where there is little room: its name or, without one, its best words."""
+        return self.names.get(topic) or " ".join(self.top_words[topic][:n_words])
 
     @cached_property
     def comparison(self) -> Later[Matched]:

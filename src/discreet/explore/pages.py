@@ -31,12 +31,15 @@ BEGINNING = 180
 """Characters of a document in a list."""
 LONGEST_TEXT = 50_000
 """Characters of a document that are shown unless all are asked for."""
+SMALL_SHARE = 0.05
+"""A topic with less of a document and without a word of it there is left out: its share is the prior's."""
 COLOURS = 8
 """Topics of a document that have a colour."""
 MANY_CLASSES = 500
 """The page of a topic lists its share in each class if there are at most so many."""
-PATIENCE = 0.5
-"""Seconds for which a page waits for its numbers before it says that they are being computed."""
+PATIENCE, LONGER = 0.5, 3.0
+"""Seconds for which a page waits for its numbers before it says that they are being computed: at first, and when
+somebody looks again. A page that loads itself again would take it away from those who read slowly or by ear."""
 
 MEASURES: list[tuple[str, str, Callable[[tuple[Measured, float]], str]]] = [
     ("perplexity", "document completion; lower is better", lambda m: f"{m[0].held_out.perplexity:,.2f}"),
@@ -84,17 +87,16 @@ class Pages:
         *,
         here: str = "",
         status: int = 200,
-        refresh: int | None = None,
         **values: Any,
     ) -> Response:
         """``here`` is the place in the menu, if the page is one of it."""
-        text = self._templates.get_template(template).render(title=title, refresh=refresh, here=here, **values)
+        text = self._templates.get_template(template).render(title=title, here=here, **values)
         return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
 
     def missing(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         what = "There is no such page" if status == 404 else "Something went wrong; the terminal says more"
-        return self._page("message.html", what, status=status)
+        return self._page("message.html", what, status=status, again="")
 
     # --- topics -------------------------------------------------------------------------------------------------------
 
@@ -169,7 +171,11 @@ class Pages:
     def find(self, request: Request) -> Response:
         """The form that asks for the number of a document."""
         asked = request.query_params.get("number", "").strip().replace(",", "")
-        document = number(asked, self._explorer.n_documents)
+        try:
+            document = number(asked, self._explorer.n_documents)
+        except HTTPException:
+            most = self._explorer.n_documents - 1
+            return self._page("message.html", f"Documents have numbers from 0 to {most}", status=404, again="")
         return Response(status_code=303, headers={"location": f"{self._root}/document/{document}"})
 
     def document(self, request: Request) -> Response:
@@ -188,7 +194,7 @@ class Pages:
         words_of: dict[int, list[tuple[str, int]]] = {}
         for word, n in counts.most_common():
             words_of.setdefault(topic_of[word], []).append((word, n))
-        shown = [k for k in order.tolist() if mixture[k] >= 0.005 or k in words_of or k == focus_topic]
+        shown = [k for k in order.tolist() if mixture[k] >= SMALL_SHARE or k in words_of or k == focus_topic]
         rows = [
             (k, mixture[k], colour.get(k), explorer.top_words[k], words_of.get(k, [])) for k in shown if mixture[k] > 0
         ]
@@ -255,18 +261,19 @@ class Pages:
 
     def measures(self, request: Request) -> Response:
         models = [model for model in (self._explorer.model, self._explorer.other) if model is not None]
-        found = [(model, model.measures.ask(PATIENCE)) for model in models]
+        found = [(model, model.measures.ask(_patience(request))) for model in models]
         waiting = any(value is None for _, value in found)
         values: dict[str, Any] = {"found": found, "waiting": waiting, "measures": MEASURES}
-        return self._page("measures.html", "Measures", here="/measures", refresh=3 if waiting else None, **values)
+        return self._page("measures.html", "Measures", here="/measures", **values)
 
     def compare(self, request: Request) -> Response:
         explorer = self._explorer
         if explorer.other is None:
             raise HTTPException(404)
-        found = explorer.comparison.ask(PATIENCE)
+        found = explorer.comparison.ask(_patience(request))
         if found is None or isinstance(found, str):
-            return self._page("message.html", found or "Topics are being matched", refresh=None if found else 3)
+            again = "" if found else "/compare?wait=1"
+            return self._page("message.html", found or "Topics are being matched", again=again)
         by_overlap = request.query_params.get("sort") == "overlap"
         order = (
             np.argsort(-np.nan_to_num(found.overlap, nan=-1.0), kind="stable")
@@ -321,3 +328,7 @@ class Pages:
 
     def _means_of(self, kind: str, first: int, last: int) -> FloatArray:
         return self._explorer.shares.means_by(self._explorer.classes[kind].codes, np.arange(first, last))
+
+
+def _patience(request: Request) -> float:
+    return LONGER if "wait" in request.query_params else PATIENCE

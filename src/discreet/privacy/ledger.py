@@ -232,10 +232,11 @@ class Ledger:
     def _refusal(self, entries: Sequence[Entry], budget: Budget, before: Spent, after: Spent) -> str:
         what = f"'{entries[0].label}'"
         if math.isfinite(after.epsilon):
+            rounds = " or fewer rounds" if any(entry.count > 1 for entry in entries) else ""
             return (
                 f"{what} would bring what is spent from ε = {rounded_up(before.epsilon, 4)} to "
                 f"{rounded_up(after.epsilon, 4)} at δ = {budget.delta:g}, but the budget is ε = {budget.epsilon:g}. "
-                "Choose a smaller epsilon or delta (more noise) or fewer rounds, or ask for a larger budget."
+                f"Choose a smaller epsilon or delta (more noise){rounds}, or ask for a larger budget."
             )
         from discreet.privacy import accounting
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from discreet.privacy.told import steps, told
+
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.ledger import Ledger
@@ -20,10 +22,9 @@ def ledger_html(ledger: Ledger) -> str:
     title, *rest = str(ledger).splitlines()
     end = rest[len(ledger.entries) :]
     rows = "".join(
-        f"<tr><td>{escape(entry.label or '(no label)')}</td><td>{entry.count:,}</td>"
-        f"<td>{escape(str(entry.event))}</td></tr>"
-        for entry in ledger.entries
+        f"<tr><td>{escape(label)}</td><td>{times:,}</td><td>{escape(told(together))}</td></tr>"
+        for label, times, together in steps(ledger.entries)
     )
-    head = "<tr><th>charged for</th><th>times</th><th>event</th></tr>"
+    head = "<tr><th>charged for</th><th>times</th><th>how</th></tr>"
     table = f"<table>{head}{rows}</table>" if rows else ""
     return f"<p><b>{escape(title)}</b></p>{table}" + "".join(f"<p>{escape(line)}</p>" for line in end)

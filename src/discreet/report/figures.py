@@ -112,7 +112,8 @@ def matrix(facts: Facts) -> Html:
     least, most = float(others.min()), float(others.max())
     shade = np.clip((LEVELS * (likeness - least) / ((most - least) or 1.0)).astype(int), 0, LEVELS - 1)
     np.fill_diagonal(shade, LEVELS)
-    cell = min(28.0, (560 - left) / n)
+    wide = 560.0  # also of few topics, or the drawing would be stretched, with huge numbers
+    cell = min(56.0, (wide - left) / n)
     parts: list[Part] = []
     for level in range(1, LEVELS + 1):
         rows, columns = np.nonzero(shade == level)
@@ -120,9 +121,7 @@ def matrix(facts: Facts) -> Html:
         if d:
             parts.append(tag("path", d=d, cls=f"shade{level}"))
     scaled = tag("g", parts, transform=f"translate({left:g} {left:g}) scale({cell:.3f})")
-    return drawing(
-        left + n * cell, left + n * cell, "Similarity of all pairs of topics", scaled, _labels(order, left, cell)
-    )
+    return drawing(wide, left + n * cell, "Similarity of all pairs of topics", scaled, _labels(order, left, cell))
 
 
 def _labels(order: IntArray, left: float, cell: float) -> Iterable[Html]:

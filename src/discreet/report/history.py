@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import singledispatch
-from itertools import groupby
 from typing import Any
 
-from discreet._errors import InputError, counted
+from discreet._errors import InputError
 from discreet.privacy import Basis, Entry, Observer
-from discreet.privacy.events import (
-    BoundedRangeDraw,
-    DiscreteGaussianRelease,
-    DiscreteLaplacePair,
-    Event,
-    GaussianRelease,
-    LaplaceRelease,
-    NonPrivate,
-    PureRelease,
-    ThresholdedVocabulary,
-    UnknownEvent,
-)
 from discreet.privacy.guarantee import rounded_up
 from discreet.privacy.odds import Guess, percent
+from discreet.privacy.told import steps, told
 from discreet.release.release import Release
 from discreet.report.markup import Html, Part, table, tag
 
@@ -73,76 +60,12 @@ def _steps(entries: Sequence[Entry], release: Release) -> Html:
     if release.guarantee.basis is Basis.NONE:  # seeded, for instance: its planned δ
         planned = release.parameters.get("delta")
         delta = planned if isinstance(planned, float) and 0 < planned < 1 else 1e-6
-    for number, (label, group) in enumerate(
-        groupby(entries, key=lambda entry: (entry.label, type(entry.event))), start=1
-    ):
-        together = list(group)
+    for number, (label, times, together) in enumerate(steps(entries), start=1):
         before += together
         so_far = accounting.epsilon(before, delta)
-        times = sum(entry.count for entry in together)
-        rows.append((str(number), label[0] or "(no label)", f"{times:,}", told(together), rounded_up(so_far, 4)))
+        rows.append((str(number), label, f"{times:,}", told(together), rounded_up(so_far, 4)))
     columns = ("step", "released", "times", "how", f"ε so far, at δ = {delta:g}")
     return table("The ledger, step by step", columns, rows, numbers=(0, 2, 4))
-
-
-def told(entries: Sequence[Entry]) -> str:
-    """Entries of one kind in words; those of rounds may differ in their noise."""
-    events = [entry.event for entry in entries]
-    gaussian = [event for event in events if isinstance(event, DiscreteGaussianRelease | GaussianRelease)]
-    return _gaussian(gaussian) if gaussian else _told(events[0])
-
-
-def _gaussian(events: Sequence[DiscreteGaussianRelease | GaussianRelease]) -> str:
-    noise = sorted({float(f"{event.sigma:.3g}") for event in events}, reverse=True)
-    many = {f"{event.cells:,} numbers, " for event in events if isinstance(event, DiscreteGaussianRelease)}
-    amount = f"{noise[0]:g}" if len(noise) == 1 else f"{noise[0]:g} falling to {noise[-1]:g}"
-    rate = min(event.sampling_rate for event in events)
-    part = "" if rate == 1 else f"; each unit takes part by a coin of its own, with probability {rate:.3g}"
-    return f"{''.join(sorted(many))}Gaussian noise of {amount}{part}"
-
-
-@singledispatch
-def _told(event: Event) -> str:
-    return str(event)
-
-
-@_told.register
-def _(event: ThresholdedVocabulary) -> str:
-    return (
-        f"words whose weight passes a threshold after Gaussian noise of {event.sigma:.3g}; at most "
-        f"{counted(event.max_words, 'word')} of one unit count, and a word that only one unit has passes with "
-        f"probability {event.delta_threshold:.2g} at most"
-    )
-
-
-@_told.register
-def _(event: LaplaceRelease) -> str:
-    return f"one number, Laplace noise of {event.scale:.3g}"
-
-
-@_told.register
-def _(event: DiscreteLaplacePair) -> str:
-    return f"counts, discrete Laplace noise of scale {2 / event.epsilon:.3g}"
-
-
-@_told.register
-def _(event: BoundedRangeDraw) -> str:
-    return f"one draw, whose log-probabilities move within {event.eta:.3g}"
-
-
-@_told.register
-def _(event: PureRelease) -> str:
-    return f"something that is private by itself with ε = {event.epsilon:.4g}"
-
-
-@_told.register
-def _(event: NonPrivate) -> str:
-    return "released without protection"
-
-
-@_told.register
-def _(event: UnknownEvent) -> str:
-    return f"{event.name}, which this version of the program does not know"
 
 
 # --- local models -----------------------------------------------------------------------------------------------------

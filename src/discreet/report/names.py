@@ -25,6 +25,13 @@ def beside(model: Path) -> Path:
     return model.with_name(f"{model.name}.names.txt")
 
 
+def names_for(model: Path, given: Path | None, n_topics: int) -> tuple[dict[int, str], Path | None]:
+    """The names in the file that was ``given``, or else in the one beside the model, if it is there; and the file."""
+    place = beside(Path(model.resolve()))
+    chosen = given if given is not None else place if place.is_file() else None
+    return ({} if chosen is None else read_names(chosen, n_topics)), chosen
+
+
 def read_names(path: Path, n_topics: int) -> dict[int, str]:
     """Topic → name. Raises an error that names the line."""
     try:
@@ -33,6 +40,9 @@ def read_names(path: Path, n_topics: int) -> dict[int, str]:
         raise DataNotFound(
             f"{path} is not there. Give a file with a line such as '7 meetings' for each topic."
         ) from None
+    except OSError as error:
+        what = "is a folder" if path.is_dir() else f"cannot be read: {error.strerror or error}"
+        raise InputError(f"{path} {what}. Give a text file with a line such as '7 meetings' for each topic.") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text. Save it as UTF-8.") from None
     names: dict[int, str] = {}

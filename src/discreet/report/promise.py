@@ -65,7 +65,7 @@ def _odds(odds: Odds, guarantee: Guarantee) -> Html:
     claimed = guarantee.basis is not Basis.PROVEN
     title = "The odds of an attacker, if the claim were true" if claimed else "The odds of an attacker"
     sides: list[tuple[str, Guess | None]] = [
-        ("by the promise, (ε, δ) alone", odds.bound),
+        ("by the promise, (ε,\N{NO-BREAK SPACE}δ) alone", odds.bound),
         ("of this very model", odds.own),
     ]
     rows = [

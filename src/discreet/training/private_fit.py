@@ -193,7 +193,7 @@ def open_ledger(model: Any, unit: Unit, relation: Relation = Relation.ADD_REMOVE
     if (ledger.unit, ledger.relation) != (unit, relation):
         users = ", or give groups= for users" if unit is Unit.DOCUMENT and relation is Relation.ADD_REMOVE else ""
         raise InputError(
-            f"this fit protects one {unit} ({relation}), but the ledger counts per {ledger.unit} "
+            f"one {unit} is to be protected ({relation}), but the ledger counts per {ledger.unit} "
             f"({ledger.relation}). Use a ledger of unit '{unit}' and relation '{relation}'{users}."
         )
     return ledger

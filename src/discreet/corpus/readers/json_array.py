@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._errors import InputError
-from discreet.corpus.lines import LONGEST_LINE, shown, text_blocks
+from discreet.corpus.lines import LONGEST_LINE, first_line, shown, text_blocks
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
@@ -36,11 +36,17 @@ def array_items(path: Path) -> Iterator[tuple[int, Any]]:
                 except (ValueError, RecursionError) as error:
                     if isinstance(error, ValueError) and piece is not None and len(text) - at < LONGEST_LINE:
                         break  # the rest of the item comes with the next piece
-                    raise _broken(path, number + 1, text[at : at + 40]) from None
+                    what = (
+                        error.msg.removesuffix(" starting at")
+                        if isinstance(error, json.JSONDecodeError)
+                        else first_line(error)
+                    )
+                    raise _broken(path, number + 1, what) from None
                 number, state = number + 1, "after item"
                 yield number, item
             else:
-                raise _broken(path, number + 1, text[at : at + 40])
+                outside = {"start": "no '[' begins the array", "end": "text follows the end of the array"}
+                raise _broken(path, number + 1, outside.get(state, f"no ',' or ']' follows item {number:,}"))
         text = text[at:]
     if state != "end":
         raise InputError(f"{shown(path)} ends in the middle of its array, after item {number:,}. Is it complete?")
@@ -51,8 +57,8 @@ def _blanks_end(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _broken(path: Path, number: int, found: str) -> InputError:
+def _broken(path: Path, number: int, what: str) -> InputError:
     return InputError(
-        f"{shown(path)}: item {number:,} is not JSON, at {shown(found, 40)}. "
+        f"{shown(path)}: item {number:,} is not JSON: {what}. "
         'Write an array of objects, such as [{"text": "…"}], or one object per line.'
     )

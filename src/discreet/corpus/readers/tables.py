@@ -28,6 +28,7 @@ from discreet.corpus.lines import (
     text_lines,
 )
 from discreet.corpus.readers.json_array import array_items
+from discreet.corpus.unquoted import column_names, kind_of
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 DELIMITED = {".csv": ",", ".tsv": "\t"}
@@ -134,9 +135,10 @@ def rows(path: Path, columns: Sequence[str], form: str | None = None) -> Iterato
 
 def _missing(path: Path, wanted: str, present: Iterable[str], where: str = "") -> InputError:
     names = [str(name) for name in present]
-    listed = ", ".join(shown(name, 30) for name in names[:12]) + (", …" if len(names) > 12 else "")
     hint = close_match(wanted, names) or " Name one of them."
-    return InputError(f"{shown(path)}{where} has no column {shown(wanted)}; its columns are {listed or 'none'}.{hint}")
+    return InputError(
+        f"{shown(path)}{where} has no column {shown(wanted)}; its columns are {column_names(names)}.{hint}"
+    )
 
 
 def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
@@ -150,14 +152,17 @@ def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[A
             if number == 1 and line.lstrip().startswith("["):
                 record = []
             else:
-                what = error.msg if isinstance(error, json.JSONDecodeError) else first_line(error)
+                what = first_line(error)
+                if isinstance(error, json.JSONDecodeError):
+                    what = f"{error.msg.removesuffix(' starting at')} at character {error.pos + 1:,} of {len(line):,}"
                 raise InputError(
-                    f"{shown(path)}: line {number:,} is not JSON: {what}, in {shown(line.strip(), 40)}. "
+                    f"{shown(path)}: line {number:,} is not JSON: {what}. "
                     'Write one object per line, such as {"text": "…"}.'
                 ) from None
         if not isinstance(record, dict):
+            what = "a list, or the beginning of one" if line.lstrip().startswith("[") else kind_of(record)
             raise InputError(
-                f"{shown(path)}: line {number:,} is not a JSON object but starts {shown(line.strip()[:20])}. "
+                f"{shown(path)}: line {number:,} is not a JSON object but {what}. "
                 'Write one object per line, such as {"text": "…"}; name a file that is one array .json.'
             )
         try:
@@ -174,7 +179,7 @@ def _array_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[
             continue
         if not isinstance(record, dict):
             raise InputError(
-                f"{shown(path)}: item {number:,} is not a JSON object but {shown(record, 30)}. "
+                f"{shown(path)}: item {number:,} is not a JSON object but {kind_of(record)}. "
                 'Write objects, such as {"text": "…"}.'
             )
         try:

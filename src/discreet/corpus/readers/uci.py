@@ -13,6 +13,7 @@ from discreet._errors import DataNotFound, InputError
 from discreet._types import Int32Array, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.lines import PathLike, existing, line_blocks, shown, text_lines
+from discreet.corpus.unquoted import as_numbers
 from discreet.corpus.vocabulary import Origin, Vocabulary
 
 _LIMIT = 2**31 - 1
@@ -88,13 +89,13 @@ def _header(path: Path, body: Iterator[tuple[int, bytes]]) -> tuple[int, int, in
         field = lines[n].strip() if n < len(lines) else b""
         if not field.isdigit():
             raise InputError(
-                f"{shown(path)}: line {n + 1} must be the number of {what}; found {_text(field)}. "
+                f"{shown(path)}: line {n + 1} must be the number of {what}; found {as_numbers(field)}. "
                 "Is this a docword file of a UCI bag of words?"
             )
         if n < 2 and not 0 < int(field) <= _LIMIT:
             raise InputError(
-                f"{shown(path)}: line {n + 1} says {_text(field)} {what}; it must be 1 to {_LIMIT:,}. Repair the "
-                "header."
+                f"{shown(path)}: line {n + 1} says {as_numbers(field)} {what}; it must be 1 to {_LIMIT:,}. Repair "
+                "the header."
             )
         numbers.append(int(field))
     return numbers[0], numbers[1], numbers[2], lines[3] if len(lines) == 4 else b"", 4
@@ -121,7 +122,9 @@ def _triples(block: bytes, path: Path, first: int) -> IntArray:
         except ValueError:
             row = []
         if len(row) != 3:
-            raise InputError(f"{shown(path)}: line {n:,} must hold three whole numbers; found {_text(line)}. {_FORM}")
+            raise InputError(
+                f"{shown(path)}: line {n:,} must hold three whole numbers; found {as_numbers(line)}. {_FORM}"
+            )
         rows.append([min(max(number, -_LIMIT - 1), _LIMIT + 1) for number in row])
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
@@ -136,11 +139,7 @@ def _checked(triples: IntArray, path: Path, block: bytes, first: int, n_document
         number, line = numbered[row]
         what, limit = limits[column]
         raise InputError(
-            f"{shown(path)}: line {number:,}: the {what} must be 1 to {limit:,}; found {_text(line.split()[column])}. "
-            f"{_FORM}"
+            f"{shown(path)}: line {number:,}: the {what} must be 1 to {limit:,}; found "
+            f"{as_numbers(line.split()[column])}. {_FORM}"
         )
     return triples.astype(np.int32)
-
-
-def _text(raw: bytes) -> str:
-    return shown(raw.decode("utf-8", "replace").strip(), 40)

@@ -16,12 +16,12 @@ SELF_TESTS = (self_test.flips,)
 CLIENTS = "every client randomises as these numbers say"
 """A condition where reports were not made by this process: the server cannot check it."""
 
-SIMULATED = "the clients were simulated here: who ran this saw the documents, and another run on them is another report"
+SIMULATED = "whoever ran this may see the documents: the clients were simulated here, and another run is another report"
 """A condition where `fit` was given documents: each fit of the same ones randomises them again."""
 
 ASSUMED = (
     "each text is randomised once: reports of the same person about other texts add up",
-    "that a report was sent, and when, is visible",
+    "it is no secret that a report was sent, and when",
 )
 
 
