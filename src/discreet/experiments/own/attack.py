@@ -217,7 +217,7 @@ MORE = Experiment(
         *HOW,
         "NIPS with all 12,419 words, for SpectralLDA the 3,000 most frequent. 20 Newsgroups: all 18,846 posts, the "
         "10,000 most frequent words. scikit-learn's LDA has its defaults; LDA: sampled, 200 sweeps.",
-        "What the 10,000 words leave out is measured in `private attack-words`.",
+        "`private attack-words` is the same with all words.",
         "AdaptedLDA: the model of English that comes with the package is its public text (200 topics).",
     ),
 )
