@@ -21,7 +21,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     rng = np.random.default_rng(0)
     words = [f"{a}{b}at" for a in "bcdfghjk" for b in "aeiou"]
-    rows = [{"body": " ".join(words[i] for i in rng.integers(0, 40, 30))} for _ in range(30)]
+    texts = [" ".join(words[i] for i in rng.integers(0, 40, 30)) for _ in range(30)]
+    rows = [
+        {"body": text, "side": ("east", "west")[i % 2], "rare": "once" if i == 7 else "often"}
+        for i, text in enumerate(texts)
+    ]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return tmp_path
 
@@ -52,6 +56,17 @@ def test_a_private_method_has_its_bound_beside_it(here: Path, run: Run) -> None:
     assert done.err == ""
 
 
+def test_methods_that_compare_collections(here: Path, run: Run) -> None:
+    """The bound of PrivateCrossLDA is that of documents; the ε of HybridCrossLBLA is of a word."""
+    common = ("texts.jsonl", "--text", "body", "--collection", "side", *FEW, "--json", "-q")
+    private = run("attack", "private-cross", *common, "--epsilon", 1, "--parameter", "n_rounds=2")
+    assert private.code == 0, private.err
+    assert json.loads(private.out)["claim"]["epsilon"] == 1.0
+    word = run("attack", "hybrid-cross", *common, "--epsilon", 8, "--parameter", "n_sweeps=2")
+    assert word.code == 0, word.err
+    assert json.loads(word.out)["claim"] is None
+
+
 def test_words_of_the_target_and_scikit_learn(here: Path, run: Run) -> None:
     options = ("--words-from", "target", "--max-words", 30, "--seed", 3, "--json")
     done = run("attack", "scikit-learn", "texts.jsonl", "--text", "body", *FEW, *options)
@@ -76,7 +91,10 @@ def test_published_forms_have_no_bound(here: Path, run: Run) -> None:
         (("attack", "private", "texts.jsonl"), "needs --epsilon"),
         (("attack", "lda", "texts.jsonl", "--epsilon", 1), "epsilon"),
         (("attack", "scikit-learn", "texts.jsonl", "--epsilon", 1), "has no privacy"),
-        (("attack", "cross-lda", "texts.jsonl"), "compares collections"),
+        (("attack", "cross-lda", "texts.jsonl"), "needs --collection"),
+        (("attack", "cross-lda", "dataset:nips"), "has none"),
+        (("attack", "lda", "texts.jsonl", "--collection", "side"), "compares no collections"),
+        (("attack", "cross-lda", "texts.jsonl", "--text", "body", "--collection", "rare"), "'once'"),
         (("attack", "lda", "texts.jsonl", "--parameter", "n_sweeps"), "NAME=VALUE"),
         (("attack", "lda", "texts.jsonl", "--parameter", "sweeeps=3"), "cannot be made"),
         (("attack", "lda", "texts.jsonl", "--words-from", "me"), "public or target"),

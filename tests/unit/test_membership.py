@@ -15,7 +15,7 @@ from discreet.attacks.membership import bank as bank_module
 from discreet.attacks.membership.attacked import Claim, attack
 from discreet.attacks.membership.bank import Cost, Plan, open_bank
 from discreet.attacks.membership.picture import draw
-from discreet.attacks.membership.recipe import Recipe, published_topics
+from discreet.attacks.membership.recipe import Published, Recipe, published_topics
 from discreet.attacks.membership.roc import Curve, Share, implied_bound
 from discreet.attacks.membership.scores import ATTACKS, INVERTED, OFFLINE, ONLINE, PER_TOKEN, scores_of, scores_of_each
 from discreet.attacks.membership.statistics import NAMES, statistics_of
@@ -193,9 +193,11 @@ def test_scikit_learn_is_trained_with_its_defaults(corpus: Corpus) -> None:
     model = Recipe.scikit_learn(4).fit(corpus, 0)
     assert model.max_iter == 10
     assert model.n_components == 4
-    topics = published_topics(model, corpus.n_words)
-    assert np.allclose(topics.sum(axis=1), 1)
-    assert (topics > 0).all()
+    published = published_topics(model, corpus)
+    assert published.topics.shape == (1, 4, corpus.n_words)
+    assert np.allclose(published.topics.sum(axis=2), 1)
+    assert (published.topics > 0).all()
+    assert (published.of_document == 0).all()
 
 
 def test_parameters_that_do_not_exist_are_refused() -> None:
@@ -206,7 +208,7 @@ def test_parameters_that_do_not_exist_are_refused() -> None:
 def test_statistics_speak_for_members_when_they_are_large(corpus: Corpus) -> None:
     topics = np.full((2, corpus.n_words), 1.0) + np.eye(2, corpus.n_words) * 50
     topics /= topics.sum(axis=1, keepdims=True)
-    found = statistics_of(topics, corpus)
+    found = statistics_of(Published(topics[None], np.zeros(corpus.n_documents, int)), corpus)
     assert found.shape == (len(NAMES), corpus.n_documents)
     pure, mixed = np.argmax(found[1]), np.argmin(found[1])
     assert found[2, pure] > found[2, mixed]

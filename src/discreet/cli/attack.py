@@ -16,12 +16,14 @@ from discreet._errors import InputError
 from discreet.cli import Kept, show
 from discreet.cli.methods import PARAMETERS, TOPICS, check_method
 from discreet.cli.source import (
+    CollectionOption,
     DatasetOption,
     FileArgument,
     JsonOption,
     MaxWordsOption,
     OverwriteOption,
     TextOption,
+    open_compared,
     open_corpus,
 )
 
@@ -45,6 +47,7 @@ def attack(
     file: FileArgument = None,
     dataset: DatasetOption = None,
     text: TextOption = None,
+    collection: CollectionOption = None,
     max_words: MaxWordsOption = None,
     topics: Annotated[int, typer.Option("--topics", metavar="K", min=1, help="Topics of each model.")] = TOPICS,
     epsilon: Annotated[float | None, typer.Option("--epsilon", metavar="E", help="Of each private model.")] = None,
@@ -92,7 +95,13 @@ def attack(
         _check_output(output, overwrite)
     if work is not None and work.exists() and not work.is_dir():
         raise InputError(f"{work} is not a folder. Name a folder, there or to be made, with --work.")
-    documents = open_corpus(file, dataset, text=text, max_words=max_words, quiet=quiet)
+    if recipe.compares_collections:
+        how: dict[str, Any] = {"collection": collection, "text": text, "max_words": max_words, "quiet": quiet}
+        documents = open_compared(method, file, dataset, **how)
+    elif collection is not None:
+        raise InputError(f"{method} compares no collections. Leave --collection out, or attack cross-lda, say.")
+    else:
+        documents = open_corpus(file, dataset, text=text, max_words=max_words, quiet=quiet)
     from discreet.attacks.membership.attacked import attack as attack_bank
     from discreet.attacks.membership.bank import Plan, open_bank
 
@@ -103,8 +112,8 @@ def attack(
     tell: Callable[[Any], None] | None = None if quiet else lambda cost: show.note(f"cost: {cost}")
     try:
         with _bar(quiet) as report:
-            how: dict[str, Any] = {"n_processes": processes, "tell_cost": tell, "report": report}
-            bank = open_bank(documents, plan, shadows + 1, folder=place, **how)
+            running: dict[str, Any] = {"n_processes": processes, "tell_cost": tell, "report": report}
+            bank = open_bank(documents, plan, shadows + 1, folder=place, **running)
     except KeyboardInterrupt:
         show.note(f"interrupted: finished models are kept in {place}; the same command resumes")
         raise Kept from None
@@ -139,8 +148,6 @@ def _recipe(
     options |= {names[name]: value for name, value in more.items() if name in names}
     if method not in METHODS:
         raise InputError(f"there is no method {method!r}; there are {SCIKIT_LEARN}, {', '.join(METHODS)}.")
-    if METHODS[method].collections:
-        raise InputError(f"{method} compares collections, and the attack reads one table of topics. Attack another.")
     chosen = check_method(method, options)
     parameters = {**chosen.form.defaults, "n_topics": topics}
     parameters |= {PARAMETERS[option]: value for option, value in options.items() if value is not None}

@@ -22,6 +22,7 @@ from discreet._types import BoolArray, FloatArray, IntArray
 from discreet.attacks.membership.recipe import Recipe, published_topics
 from discreet.attacks.membership.statistics import NAMES, statistics_of
 from discreet.corpus import Corpus, Vocabulary
+from discreet.corpus.collections import collection_labels
 
 VERSION = 1
 """Increase it when a stored model would have other statistics."""
@@ -63,6 +64,8 @@ class Plan:
         digest = hashlib.sha256(np.ascontiguousarray(documents.words).tobytes())
         digest.update(np.ascontiguousarray(documents.offsets).tobytes())
         digest.update("\n".join(documents.vocabulary).encode())
+        if self.recipe.compares_collections:  # other methods do not read them
+            digest.update(json.dumps(collection_labels(documents).tolist()).encode())
         told = [VERSION, self.recipe.to_json(), self.words, self.seed, digest.hexdigest()]
         try:
             text = json.dumps(told, sort_keys=True)
@@ -134,6 +137,8 @@ def open_bank(
     members = np.stack([plan.members(i, corpus.n_documents) for i in range(n_models)])
     if not (members.any(axis=1) & ~members.all(axis=1)).all():
         raise InputError(f"{counted(corpus.n_documents, 'document')} cannot be split in halves. Give more documents.")
+    if plan.recipe.compares_collections:
+        _check_collections(corpus, members)
     place = None if folder is None else folder / plan.stamp(documents)
     found = _stored(place, n_models, corpus.n_documents)
     missing = [i for i in range(n_models) if i not in found]
@@ -158,6 +163,18 @@ def open_bank(
     )
 
 
+def _check_collections(corpus: Corpus, members: BoolArray) -> None:
+    """A model without a document of some collection has no table for the documents of that collection."""
+    labels, numbers = np.unique(collection_labels(corpus), return_inverse=True)
+    present = np.stack([np.bincount(numbers[row], minlength=len(labels)) > 0 for row in members])
+    if not present.all():
+        label = labels[int(np.argmin(present.all(axis=0)))]
+        raise InputError(
+            f"some random half of the documents has none of the collection {str(label)!r}, and its model could not "
+            "read that collection. Leave out collections of few documents, or join them."
+        )
+
+
 Row = tuple[FloatArray, float]
 """Statistics (statistic × document), and seconds."""
 
@@ -166,7 +183,7 @@ def _train(plan: Plan, corpus: Corpus, i: int) -> Row:
     started = time.process_time()
     members = np.flatnonzero(plan.members(i, corpus.n_documents))
     model = plan.recipe.fit(corpus[members], plan.model_seed(i))
-    statistics = statistics_of(published_topics(model, corpus.n_words), corpus)
+    statistics = statistics_of(published_topics(model, corpus), corpus)
     return statistics, time.process_time() - started
 
 

@@ -6,13 +6,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet._errors import InputError
-from discreet._types import FloatArray
+from discreet._types import FloatArray, IntArray
 from discreet.corpus import Corpus
+from discreet.corpus.collections import collection_labels, collection_numbers
 
 SCIKIT_LEARN = "scikit-learn"
 """The name of scikit-learn's LDA where methods have names: the target of the published attack."""
@@ -44,9 +45,23 @@ class Recipe:
     def ours(self) -> bool:
         return self.home.startswith("discreet.")
 
+    @property
+    def kind(self) -> Any:
+        """The class."""
+        return getattr(import_module(self.home), self.name)
+
+    @property
+    def compares_collections(self) -> bool:
+        """Whether a model has a table of topics for each collection."""
+        if not self.ours:
+            return False
+        from discreet.models.cross.comparing import ComparesCollections
+
+        return issubclass(self.kind, ComparesCollections)
+
     def model(self, seed: int) -> Any:
         """An estimator that has not been fitted."""
-        kind = getattr(import_module(self.home), self.name)
+        kind = self.kind
         threads = {"n_threads": 1} if self.ours else {}
         try:
             return kind(**self.parameters, **threads, random_state=seed)
@@ -66,13 +81,31 @@ class Recipe:
         return {"home": self.home, "name": self.name, "parameters": dict(self.parameters)}
 
 
-def published_topics(model: Any, n_words: int) -> FloatArray:
-    """What the attacker has: topic × word, rows that sum to 1, no zero."""
+class Published(NamedTuple):
+    """What the attacker reads documents with."""
+
+    topics: FloatArray
+    """Table × topic × word; rows sum to 1, no zero. One table, or one for each collection: A = (1 − ψ)·φ + ψ·σ."""
+    of_document: IntArray
+    """The table of each document: that of its own collection, which the attacker knows."""
+
+
+def published_topics(model: Any, documents: Corpus) -> Published:
+    """What a model publishes that bears on the likelihood of these documents."""
     topics = np.asarray(model.components_, dtype=np.float64)
-    if topics.ndim != 2 or topics.shape[1] != n_words:
+    if topics.ndim != 2 or topics.shape[1] != documents.n_words:
         raise InputError(
-            f"the attack needs topics over the {n_words:,} words; {type(model).__name__} has {topics.shape}. "
-            "Attack a method with one vocabulary, without collections."
+            f"the attack needs topics over the {documents.n_words:,} words; {type(model).__name__} has {topics.shape}. "
+            "Attack a method that trains on all words of the documents."
         )
-    topics = np.maximum(topics / topics.sum(axis=1, keepdims=True), LEAST)
-    return np.asarray(topics / topics.sum(axis=1, keepdims=True))
+    own = getattr(model, "collection_components_", None)
+    if own is None:
+        return Published(_probabilities(topics[None]), np.zeros(documents.n_documents, np.int64))
+    chance = model.switch_.T[:, :, None]
+    numbers = collection_numbers(collection_labels(documents), model.collections_.tolist())
+    return Published(_probabilities((1.0 - chance) * topics + chance * own), numbers)
+
+
+def _probabilities(tables: FloatArray) -> FloatArray:
+    tables = np.maximum(tables / tables.sum(axis=-1, keepdims=True), LEAST)
+    return np.asarray(tables / tables.sum(axis=-1, keepdims=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet._types import FloatArray
+from discreet.attacks.membership.recipe import Published
 from discreet.corpus import Corpus
 from discreet.evaluation.best_mixture import best_log_likelihood
 
@@ -14,7 +15,7 @@ NAMES = (LIKELIHOOD, LARGEST, ENTROPY, DEVIATION)
 """In the order of the rows of :func:`statistics_of`."""
 
 
-def statistics_of(topics: FloatArray, documents: Corpus) -> FloatArray:
+def statistics_of(published: Published, documents: Corpus) -> FloatArray:
     """Statistic × document, each made so that a larger number speaks for membership.
 
     * *likelihood*: max over θ of log p(d | θ, φ), LiRA's statistic [1]_.
@@ -22,10 +23,21 @@ def statistics_of(topics: FloatArray, documents: Corpus) -> FloatArray:
       θ. A training document is explained by fewer topics [2]_. There θ is the posterior that the service returns; here
       it is the one that maximises the likelihood, which whoever has the topics can compute.
 
+    A document is read with the table of its own collection, where there are several.
+
     .. [1] Manzonelli, Zhang and Vadhan, "Membership Inference Attacks and Privacy in Topic Modeling", TMLR 2024.
     .. [2] Huang, Song, Huang, Hu, Hu and Qin, "Membership inference attacks against latent Dirichlet allocation", 2022
        (as reported in [1]_).
     """
+    found = np.empty((len(NAMES), documents.n_documents))
+    for number, topics in enumerate(published.topics):
+        where = np.flatnonzero(published.of_document == number)
+        found[:, where] = _under(topics, documents[where])
+    return found
+
+
+def _under(topics: FloatArray, documents: Corpus) -> FloatArray:
+    """Under one table."""
     found = best_log_likelihood(topics, documents, n_threads=1)
     theta = found.theta
     negative_entropy = np.sum(theta * np.log(np.maximum(theta, 1e-300)), axis=1)

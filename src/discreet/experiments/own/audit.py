@@ -157,7 +157,7 @@ def _refuted(results: Results) -> Iterator[Check]:
 def _allowed(results: Results) -> Iterator[Check]:
     """Of methods whose ε is of a document. δ = 1e-6 in these runs; the bound is on any attack at this rate."""
     from discreet.attacks.membership.roc import implied_bound
-    from discreet.experiments.own.attack import DELTA as ATTACKED_DELTA
+    from discreet.experiments.own.membership import DELTA as ATTACKED_DELTA
 
     for row in results.rows:
         if row["seen"] == LIRA and row["unit"] == "document":
@@ -239,8 +239,8 @@ AUDIT = Experiment(
         f"LiRA: online, {SHADOWS} shadows of KOS, each model the target in turn, {N_TOPICS} topics, δ = 1e-6 where "
         "there is one; 3,430 documents are few, so that most private topics say little. The intervals are of 95%. "
         "AdaptedLDA has the English that comes with the package as its public text, SpectralLDA 1,000 words. "
-        "PrivateCrossLDA has several tables of topics, which this attack does not read. "
-        "[private attack](private-attack.md) has NIPS and more shadows.",
+        "[private attack](private-attack.md) has NIPS and more shadows, [private "
+        "attack-cross](private-attack-cross.md) methods that compare collections.",
         "*Laplace* is CDP-LDA as published, with one topic and one sweep, of which the topics alone are seen.",
     ),
 )

@@ -15,6 +15,8 @@ from discreet.experiments.intervals import Check
 from discreet.experiments.methods import quietly
 from discreet.experiments.own.attack import ATTACK
 from discreet.experiments.own.attack import MORE as MORE_ATTACKS
+from discreet.experiments.own.attack_cross import ATTACK_CROSS
+from discreet.experiments.own.attack_words import ATTACK_WORDS
 from discreet.experiments.own.audit import AUDIT
 from discreet.experiments.own.cross import CROSS, DATES
 from discreet.experiments.own.methods import METHODS
@@ -193,4 +195,5 @@ TABLE = Experiment(
     ),
 )
 
-EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, MANY, LOCAL, ATTACK, MORE_ATTACKS, AUDIT, TRENDS)
+_ATTACKS = (ATTACK, MORE_ATTACKS, ATTACK_CROSS, ATTACK_WORDS)
+EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, MANY, LOCAL, *_ATTACKS, AUDIT, TRENDS)
