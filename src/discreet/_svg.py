@@ -76,7 +76,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 
 def marker(x: float, y: float, i: int) -> str:
-    shape: Callable[[float, float], str] = _SHAPES[MARKERS[i % len(MARKERS)]]
+    shape: Callable[[float, float], str] = _SHAPES[MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]]
     return shape(x, y).replace("/>", f' fill="{COLOURS[i % len(COLOURS)]}"/>')
 
 
