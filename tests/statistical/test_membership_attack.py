@@ -47,8 +47,9 @@ def deviations(curve: Curve) -> float:
 
 
 def target_scores(bank: Bank, trained_on: Corpus) -> dict[str, np.ndarray]:
-    published = published_topics(RECIPE.fit(trained_on, 99), trained_on)
-    return scores_of(bank.statistics, bank.members, statistics_of(published, documents(0)), bank.lengths)
+    read = documents(0)
+    published = published_topics(RECIPE.fit(trained_on, 99), read)
+    return scores_of(bank.statistics, bank.members, statistics_of(published, read), bank.lengths)
 
 
 def test_members_of_an_overfitted_model_are_found(bank: Bank) -> None:

@@ -411,7 +411,7 @@ def test_a_collection_for_each_document_gets_a_warning(different):
         ([None, *NAMES[1:]], "row 0 .*missing"),
         (["nan", *NAMES[1:]], "row 0 .*missing"),
         ([np.nan] * N, "row 0 .*missing"),
-        ([0.5] * N, "strings or whole numbers; found 0.5 in row 0"),
+        ([0.5] * N, "strings or whole numbers; found a number in row 0"),
         ([b"x"] * N, "strings or whole numbers"),
         ([True] * N, "strings or whole numbers"),
     ],

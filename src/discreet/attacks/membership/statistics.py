@@ -29,6 +29,8 @@ def statistics_of(published: Published, documents: Corpus) -> FloatArray:
     .. [2] Huang, Song, Huang, Hu, Hu and Qin, "Membership inference attacks against latent Dirichlet allocation", 2022
        (as reported in [1]_).
     """
+    if len(published.of_document) != documents.n_documents:
+        raise ValueError("the tables were published for other documents")
     found = np.empty((len(NAMES), documents.n_documents))
     for number, topics in enumerate(published.topics):
         where = np.flatnonzero(published.of_document == number)

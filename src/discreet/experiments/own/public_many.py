@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.experiments.experiment import Experiment, Finding, Grid, Results, Setting, Table
+from discreet.experiments.experiment import Experiment, Finding, Grid, Plot, Results, Setting, Table
 from discreet.experiments.intervals import Check
 from discreet.experiments.own.public import ANCHORED, NEAR, PLAIN, PRIVATE, cell, compared, once, place_of, size
 from discreet.experiments.own.public_text import ABSTRACTS, OWN_WORDS
@@ -64,7 +64,18 @@ MANY = Experiment(
             "epsilon",
         ),
     ),
-    plots=(),
+    plots=(
+        Plot(
+            "PrivateLDA with 2,000 words and 50 topics, by public text",
+            "epsilon",
+            "perplexity",
+            "public",
+            x_label="ε (δ = 1e-6)",
+            y_label="completion perplexity",
+            log_x=True,
+            show=lambda row: row["epsilon"] is not None and row["n_topics"] != SIZES[0][1],
+        ),
+    ),
     notes=(
         "arXiv: every fortieth abstract (3,000) is held out, 5,000 of the others are set aside as public text (*5,000 "
         "abstracts*), and 112,000 are for training. Words: the most frequent ones of all abstracts, taken as public.",
