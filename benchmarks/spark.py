@@ -103,6 +103,31 @@ def rounds(engine: Any, train: Corpus, repeats: int) -> None:
         one_of.close()
 
 
+def tables(spark: Any, folder: str, repeats: int = 12) -> None:
+    """What a larger table costs: rounds in which nobody takes part, with a small table and a large one. In each, three
+    tables of four bytes a cell go to the executors, and one of eight bytes comes back from each partition."""
+    from discreet._random import Key
+    from discreet.engines.spark import SparkEngine
+
+    key, n_topics, partitions = Key.from_seed(1), 100, 2
+    engine, fastest = SparkEngine(spark, folder, partitions=partitions), {}
+    for n_words in (200, 20_000):
+        corpus = public(every(arxiv(), 20_000).most_frequent(n_words))[:1000]
+        table = np.random.default_rng(1).gamma(1.0, 1.0, (n_words, n_topics))
+        units = engine.open_units(corpus, None, n_topics, key, max_tokens=10_000)
+        taken = []
+        for number in range(repeats):
+            given = Round(number, 0, table, np.full(n_topics, 0.1), 8)
+            ask = partial(units.residuals, given, cell_weights=table, background=0.1, clip=1000.0)
+            taken.append(seconds(ask))
+        units.close()
+        fastest[n_words] = min(taken)
+        line(f"a round of nobody, {n_words:,} words × {n_topics} topics", fastest[n_words])
+    small, large = fastest
+    received = partitions * (large - small) * n_topics * 8
+    line("MB a second that the driver receives", received / 2**20 / (fastest[large] - fastest[small]))
+
+
 def processor_seconds() -> float:
     """Of this process and all that it has started: Spark's, too. It does not run while a core serves somebody else."""
     found, parents = {}, {}
@@ -196,6 +221,7 @@ def main(quick: bool = False) -> bool:
         ):
             train, held = corpus[np.arange(len(corpus)) % 40 > 0], corpus[::40]
             rounds(engine, train, 6 if quick else 22)
+            tables(spark, folder, 4 if quick else 12)
             line("", "seconds", "perplexity")
             found = {}
             for n_iterations in (5,) if quick else (20, 100):
@@ -211,6 +237,12 @@ def main(quick: bool = False) -> bool:
                 )
                 holds &= verdict("times its perplexity", ours / found[100][1], 1.02, at_least=False)
     return holds and main_ingest(quick)
+
+
+def main_tables() -> bool:
+    with session() as spark, tempfile.TemporaryDirectory() as folder:
+        tables(spark, folder)
+    return True
 
 
 def main_em(n_iterations: int = 20) -> bool:
@@ -233,6 +265,7 @@ def main_ingest(quick: bool = False, n_words: int = 8, most: int = 10_000_000) -
         return verdict("MB of a worker, largest ingest", largest, MEMORY, at_least=False)
 
 
-if __name__ == "__main__":  # ``ingest [WORDS [DOCUMENTS]]`` or ``em [ITERATIONS]``: that part alone
-    part = {"ingest": partial(main_ingest, False), "em": main_em}.get((sys.argv[1:] or [""])[0], main)
+if __name__ == "__main__":  # ``ingest [WORDS [DOCUMENTS]]``, ``em [ITERATIONS]`` or ``tables``: that part alone
+    parts = {"ingest": partial(main_ingest, False), "em": main_em, "tables": main_tables}
+    part = parts.get((sys.argv[1:] or [""])[0], main)
     raise SystemExit(0 if part(*map(int, sys.argv[2:])) else 1)

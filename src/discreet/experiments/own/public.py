@@ -65,9 +65,9 @@ def _settings(quick: bool) -> list[Setting]:
         settings += compared(size("arxiv", NEAR, 2000, OWN_WORDS, n_documents), 20, (0.25, 1.0, 4.0))
     for dataset, public, n_documents in KEPT:
         if public != NEAR:
-            settings += compared(_pair_size(dataset, public, n_documents), 20, (1.0,))
+            settings += compared(pair_size(dataset, public, n_documents), 20, (1.0,))
     for dataset, public in HARM:
-        settings += compared(_pair_size(dataset, public, 10_000), 20, (1.0,))
+        settings += compared(pair_size(dataset, public, 10_000), 20, (1.0,))
     return once(settings)
 
 
@@ -76,7 +76,7 @@ def once(settings: list[Setting]) -> list[Setting]:
     return list({tuple(sorted(setting.items(), key=str)): setting for setting in settings}.values())
 
 
-def _pair_size(dataset: str, public: str, n_documents: int) -> Setting:
+def pair_size(dataset: str, public: str, n_documents: int) -> Setting:
     """Abstracts have words of their own; other sets those of the public text."""
     n_words, words = (2000, OWN_WORDS) if dataset == "arxiv" else (3000, PUBLIC_WORDS)
     return size(dataset, public, n_words, words, n_documents)
@@ -192,7 +192,7 @@ def kept(results: Results, place: Setting) -> Interval:
 
 def _kept(results: Results) -> Iterator[Check]:
     for (dataset, public, n_documents), bound in KEPT.items():
-        size = _pair_size(dataset, public, n_documents)
+        size = pair_size(dataset, public, n_documents)
         place = place_of(dataset, size["n_words"], n_documents, words=size["words"], public=public)
         place |= {"method": ADAPTED, "epsilon": 1.0, "n_topics": MORE_TOPICS}
         what = f"{n_documents:,} of {dataset} with {public}: share kept"

@@ -22,6 +22,7 @@ from discreet.experiments.own.cross import CROSS, DATES
 from discreet.experiments.own.methods import METHODS
 from discreet.experiments.own.public import PUBLIC as PUBLIC_TEXT
 from discreet.experiments.own.public_many import MANY
+from discreet.experiments.own.public_topics import HOW_MANY
 from discreet.experiments.own.trends import TRENDS
 from discreet.experiments.papers.zhao2021.local import OWN as LOCAL
 
@@ -196,4 +197,4 @@ TABLE = Experiment(
 )
 
 _ATTACKS = (ATTACK, MORE_ATTACKS, ATTACK_CROSS, ATTACK_WORDS)
-EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, MANY, LOCAL, *_ATTACKS, AUDIT, TRENDS)
+EXPERIMENTS = (TABLE, METHODS, CROSS, DATES, PUBLIC_TEXT, MANY, HOW_MANY, LOCAL, *_ATTACKS, AUDIT, TRENDS)

@@ -65,7 +65,7 @@ class PrivateLDA(SampledUnits, Placed):
         946 with 16 sweeps, 965 with 8.
     clip : float, optional
         The largest norm of a contribution, in tokens. By default a quarter of the median of the units' sizes
-        (histogram), less with more than 20 topics.
+        (histogram), less with more than 20 topics or 2,000 words.
     word_power : float
         A word of frequency u gets the weight u^word_power: below 0 the norm is spent on topical words, not on common
         ones.
