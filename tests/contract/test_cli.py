@@ -879,6 +879,15 @@ def test_topics_on_a_terminal_come_as_a_table(here: Path, run: Run, monkeypatch:
     assert "rain cloud" in out
 
 
+def test_a_fit_with_many_topics_prints_the_first_ones(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.cli.fit.MOST_TOPICS", 1)
+    ran = run("fit", "texts.jsonl", "--text", "body", "--topics", 3, "--sweeps", 2, "-o", "a model")
+    assert ran.code == 0
+    assert [line[:1] for line in ran.out.splitlines()[:3]] == ["t", "0", "g"]  # header, one topic, guarantee
+    assert "2 more topics: discreet topics 'a model'" in ran.err
+    assert run("topics", "a model").out.count("\n") == 4
+
+
 def test_words_cannot_steer_the_terminal(here: Path, run: Run) -> None:
     none = Guarantee.none(EXACT_COUNTS)
     Release(np.full((1, 2), 0.5), ("\x1b[31mred\n", "[bold]"), np.ones(1), 1.0, "lda", {}, none).save(here / "odd")

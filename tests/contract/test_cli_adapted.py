@@ -41,7 +41,8 @@ def test_public_text_and_a_model_of_it(run, files):
         assert "public" not in release.parameters
 
 
-def test_shares_and_unknown_words_are_shown(run, files):
+def test_shares_and_unknown_words_are_shown(run, files, monkeypatch):
+    monkeypatch.setattr("discreet.cli.fit.MOST_TOPICS", 1)
     words = files / "words.txt"
     words.write_text("\n".join([*" ".join(SUBJECTS).split(), "comet"]))
     fit = (
@@ -56,6 +57,8 @@ def test_shares_and_unknown_words_are_shown(run, files):
     )
     done = run(*fit, "--epsilon", 20, "-o", files / "model")
     assert done.code == 0, done.err
+    assert done.out.count("±") == 1
+    assert "1 more topics: discreet topics" in done.err
     shown = run("topics", files / "model")
     assert shown.out.count("±") == 2
     assert "comet" in shown.err

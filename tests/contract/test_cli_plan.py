@@ -63,6 +63,8 @@ def test_public_text_is_read_only_when_named(run: Run, tmp_path: Path):
     found = json.loads(done.out)
     assert found["expected"]["covered"]["expected"] == pytest.approx(1, abs=0.01)  # nine words, all of them selected
     assert found["facts"]["words_per_unit"] == pytest.approx(8)  # four that are no stop words: half of the words
+    as_large = json.loads(run("plan", "--like", text, "--json").out)
+    assert as_large["facts"]["n_units"] == 50
     assert run("plan", "--documents", 5000, "--like", tmp_path / "none.txt").code == 2
 
 

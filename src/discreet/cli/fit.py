@@ -7,6 +7,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -93,6 +94,9 @@ PANELS = {
 
 LEAST_ROOM = 2**17
 """Bytes that must be free where a model is written, besides those of its topics: for the words and release.json."""
+
+MOST_TOPICS = 50
+"""Topics that are printed."""
 
 
 def fit(
@@ -361,7 +365,9 @@ def _report(release: Release, output: Path, seconds: float | None, *, quiet: boo
         show.as_json(summary(release, output, seconds))
         return
     if not quiet:
-        show.topics_table(release)
+        left_out = show.topics_table(release, most=MOST_TOPICS)
+        if left_out:
+            show.note(f"{left_out} more topics: discreet topics {quote(str(output))}")
     typer.echo(f"guarantee: {release.guarantee.summary()}")
     if release.usefulness is not None:
         typer.echo(in_options(release.usefulness.summary()))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def plan(
     documents: Annotated[
-        int | None, typer.Option("--documents", "-d", metavar="N", help="How many documents there are.")
+        int | None,
+        typer.Option("--documents", "-d", metavar="N", help="How many documents there are; --like knows its own."),
     ] = None,
     users: Annotated[
         int | None, typer.Option("--users", metavar="N", help="How many users wrote them, if users are protected.")
@@ -57,12 +58,16 @@ def plan(
     """Say what to expect of a private model, from public facts alone. It reads no data and spends nothing."""
     if output is not None and output.suffix.lower() != ".svg":
         raise InputError(f"the picture is an SVG; found {str(output)!r}. Name a file that ends in .svg.")
-    if documents is None:
-        raise InputError("a plan needs the number of documents. Give it with --documents.")
     texts: tuple[Text, ...] | None = None
     if like is not None:
-        length, texts = _like(like)
+        n_documents, length, texts = _like(like)
+        documents = n_documents if documents is None else documents
         words_per_document = words_per_document or length
+    if documents is None:
+        raise InputError(
+            "a plan needs the number of documents. Give it with --documents, or name public text that is as large "
+            "with --like."
+        )
     if words_per_document is None:
         raise InputError(
             "a plan needs the length of a usual document. Give it with --words-per-document, such as 150, or name "
@@ -96,8 +101,8 @@ def plan(
         typer.echo(f"wrote {output}")
 
 
-def _like(name: str) -> tuple[float, tuple[Text, ...]]:
-    """The usual length of a document, and the word frequencies, of public text."""
+def _like(name: str) -> tuple[int, float, tuple[Text, ...]]:
+    """The number of documents of public text, their usual length, and the word frequencies."""
     import numpy as np
 
     from discreet.corpus import load, read
@@ -112,4 +117,4 @@ def _like(name: str) -> tuple[float, tuple[Text, ...]]:
 
     usual = float(np.sqrt(lengths.mean() * max(float(np.median(lengths)), 1.0))) / LEFT
     text = measured_text(name, np.asarray(corpus.word_counts))
-    return usual, (text, text, text)
+    return corpus.n_documents, usual, (text, text, text)

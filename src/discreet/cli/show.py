@@ -68,16 +68,17 @@ def shortened(label: str) -> str:
     return f"{label[: LONGEST_LABEL - end - 1]}…{label[-end:]}"
 
 
-def topics_table(release: Release, n_words: int = 10) -> None:
+def topics_table(release: Release, n_words: int = 10, most: int | None = None) -> int:
     """One row per topic. A cross-collection model has one more per collection: its own words for the topic, and their
-    share of the topic's text there."""
+    share of the topic's text there. With ``most``, no more topics than that; returns how many were left out by it."""
     common = [" ".join(best) for best in release.top_words(n_words)]
     if release.share_errors is not None:
-        _prevalent_topics(release, common)
-        return
+        return _prevalent_topics(release, common, most)
+    left_out = max(0, len(common) - most) if most else 0
+    common = common[: len(common) - left_out]
     if release.switch is None:
         table(("topic", "words"), [(str(k), words) for k, words in enumerate(common)], right=("topic",))
-        return
+        return left_out
     best = release.collection_top_words(n_words)
     rows: list[tuple[str, ...]] = []
     for k, words in enumerate(common):
@@ -86,13 +87,14 @@ def topics_table(release: Release, n_words: int = 10) -> None:
             rows.append((str(k), str(label), f"{release.switch[k, c]:.0%}", " ".join(own[k])))
     columns = ("topic", "collection", "share", "words")
     table(columns, rows, right=("topic", "share"), labels=("collection",), grouped=True)
+    return left_out
 
 
 UNKNOWN = 10
 """Words unknown to the public text that are printed."""
 
 
-def _prevalent_topics(release: Release, words: Sequence[str]) -> None:
+def _prevalent_topics(release: Release, words: Sequence[str], most: int | None) -> int:
     """The topics that the text is known to have, with their shares; and words that the public text does not know."""
     from discreet.release.release import PRESENT
 
@@ -103,7 +105,7 @@ def _prevalent_topics(release: Release, words: Sequence[str]) -> None:
         for k, (share, error) in enumerate(zip(release.topic_shares, release.share_errors, strict=True))
         if release.present[k]
     ]
-    table(("topic", "share", "words"), rows, right=("topic", "share"))
+    table(("topic", "share", "words"), rows[:most], right=("topic", "share"))
     hardly = release.n_topics - len(rows)
     if hardly:
         note(f"{hardly} of {release.n_topics} topics are not shown: the text hardly has them, or the noise hides them")
@@ -111,6 +113,7 @@ def _prevalent_topics(release: Release, words: Sequence[str]) -> None:
     if unknown:
         found = ", ".join(f"{printable(word)} {share:.2%} ± {error:.2%}" for word, share, error in unknown[:UNKNOWN])
         note(f"words that the public text does not have, with their share: {found}")
+    return max(0, len(rows) - most) if most else 0
 
 
 def topics_json(release: Release, n_words: int = 10) -> dict[str, Any]:

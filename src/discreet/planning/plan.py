@@ -127,7 +127,8 @@ class Outcome:
         covered, kept = self._selected, self.kept
         if not self.enough_words:
             n_words = round(self.n_words.expected)
-            return f"{counted(n_words, 'word') if n_words else 'no word at all'} cannot carry two topics"
+            few = f"{counted(n_words, 'word')} cannot carry two topics"
+            return few if n_words else "no word is expected to pass the private selection"
         if covered.expected < COVERED:
             return f"the words cover only {covered.expected:.0%} of the text"
         if kept.expected < law.USEFUL:
