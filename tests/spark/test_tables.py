@@ -125,7 +125,7 @@ def test_mistakes_are_one_line_and_charge_nothing(engine, table, spark, tmp_path
             model.fit(table, **columns)
         assert "\n" not in str(error.value)
 
-    refused("has user, body", text="boddy", vocabulary=WORDS)
+    refused("has 'user', 'body'", text="boddy", vocabulary=WORDS)
     refused("name the column", vocabulary=WORDS)
     refused("Give vocabulary=", text="body")
     refused("groups= must name a column", text="body", groups="users", vocabulary=WORDS)

@@ -20,6 +20,7 @@ from numpy.testing import assert_array_equal
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus import Tokenizer, read, read_folder, read_matrix, read_table, read_uci
 from discreet.corpus import lines as _files
+from discreet.corpus.collections import collection_numbers
 from discreet.corpus.readers import tables
 
 ROWS = [
@@ -297,6 +298,35 @@ def test_no_message_quotes_a_text(tmp_path, name):
     assert name in message
     for word in re.findall(r"\w{4,}", SECRET):
         assert word not in message
+
+
+@pytest.mark.parametrize("who", ["Ann Smith", "ann@example.org", "1975-03-12", "4711-0815"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_no_message_quotes_what_lies_beside_a_text(tmp_path, form, who):
+    """Names, addresses and dates are as short as names of columns, and stand in the first row of a file without
+    a header."""
+    path = tmp_path / f"text.{form}"
+    path.write_text(f'{who},"{SECRET}"\n' if form == "csv" else json.dumps({who: 1, SECRET: 2}))
+    for column in ("text", who[:-1]):  # a guess must not be corrected either
+        message = refused(read, path, text=column)
+        assert "its columns are 2 with text in place of names. Name one" in message
+        assert who not in message
+
+
+def test_a_column_of_addresses_or_dates_is_no_name(tmp_path):
+    path = tmp_path / "text.csv"
+    path.write_text("ann@example.org,ill\n")
+    assert "its columns are 2 with text" in refused(read, path, text="text")
+    path.write_text("id,2015,Name (short),a/b\n")
+    assert "its columns are 2 with" not in refused(read, path, text="text")
+
+
+def test_no_message_quotes_a_text_in_place_of_a_collection():
+    with pytest.raises(InputError, match=r"no collection a string of \d+ characters; it was") as error:
+        collection_numbers(np.array([SECRET]), ["east", "west"])
+    assert "Ann" not in str(error.value)
+    with pytest.raises(InputError, match="no collection 'north'; it was"):
+        collection_numbers(np.array(["north"]), ["east", "west"])
 
 
 def test_no_message_quotes_a_label_or_an_id(tmp_path):

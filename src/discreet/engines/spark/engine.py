@@ -18,6 +18,7 @@ from discreet.corpus.builder import CorpusBuilder
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.unquoted import column_names
 from discreet.corpus.vocabulary import Vocabulary, given_vocabulary
 from discreet.engines.interface import PassEngine, ProportionEngine, UnitEngine, VariationalUnitEngine
 from discreet.engines.spark.ingest import DOCUMENT, Documents, Spellings, Tokenise, packed_rows
@@ -156,7 +157,7 @@ class SparkEngine:
         for option, name in (("text", text), ("counts", counts), ("groups", groups)):
             if name is not None and (not isinstance(name, str) or name not in types):
                 raise InputError(
-                    f"{option}= must name a column of the table; found {name!r}. It has {', '.join(table.columns)}."
+                    f"{option}= must name a column of the table; found {name!r}. It has {column_names(table.columns)}."
                 )
         document = str(text if counts is None else counts)
         wanted = ("string", "array<string>") if counts is None else ("vector",)
