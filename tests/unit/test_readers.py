@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
+from discreet import LDA
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus import Tokenizer, read, read_folder, read_matrix, read_table, read_uci
 from discreet.corpus import lines as _files
@@ -657,3 +658,31 @@ def test_other_sources_tell_it_too(tmp_path, monkeypatch):
         read(tmp_path / "table.parquet")
         read("-")
     assert told == [(3, 18), (9, 18), (18, 18), (0, size), (size // 2, size), (7, None)]
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"text": [SECRET]},
+        {"text": [SECRET], "n": [1]},
+        np.array([[SECRET, 1]], object),
+        np.array([[1, 2], [{SECRET: 1}, 2]], object),
+        [{"text": SECRET}],
+    ],
+    ids=["a text", "a text and a number", "objects", "a dict among numbers", "rows"],
+)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_no_message_quotes_a_text_in_place_of_counts(table, library):
+    if isinstance(table, dict):
+        table = pytest.importorskip(library).DataFrame(table)
+    for use in (LDA(2).fit, LDA(2, n_sweeps=3).fit(np.ones((3, 2), int)).transform):
+        with pytest.raises((ValueError, TypeError)) as error:
+            use(table)
+        assert "Ann" not in str(error.value)
+
+
+def test_a_table_of_texts_is_named_as_one():
+    for table in (np.array([[SECRET]], object), pytest.importorskip("polars").DataFrame({"text": [SECRET]})):
+        assert "LDA takes word counts, and this table holds something else" in refused(LDA(2).fit, table)
+    assert "Expected 2D array, got 1D array instead. Reshape your data" in refused(LDA(2).fit, [3, 1, 2])
