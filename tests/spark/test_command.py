@@ -123,7 +123,7 @@ def test_a_table_or_column_that_is_not_there(notes):
     words = ("--vocabulary", "words.txt", "--epsilon", "8", "-k", "2", "-o", "model", *SPARK)
     for file, column, said in (
         ("other.parquet", "body", "could not read other.parquet"),
-        ("notes.parquet", "text", "has user, body"),
+        ("notes.parquet", "text", "has 'user', 'body'"),
     ):
         ran = discreet(notes, "fit", file, "--text", column, *words)
         assert ran.returncode == 2, ran.stderr

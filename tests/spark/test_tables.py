@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,9 @@ from sklearn.base import clone
 pytest.importorskip("pyspark", reason="Spark needs discreet[spark]")
 
 from discreet import LDA, Corpus, InputError, Ledger, PrivateCrossLDA, PrivateLDA, SpectralLDA, Vocabulary
+from discreet._random import Key
 from discreet.engines.spark import SparkEngine
+from discreet.engines.spark.jobs import _told
 from discreet.engines.spark.session import check_java, open_session
 from discreet.engines.spark.shards import joined, unpacked
 
@@ -125,7 +128,7 @@ def test_mistakes_are_one_line_and_charge_nothing(engine, table, spark, tmp_path
             model.fit(table, **columns)
         assert "\n" not in str(error.value)
 
-    refused("has user, body", text="boddy", vocabulary=WORDS)
+    refused("has 'user', 'body'", text="boddy", vocabulary=WORDS)
     refused("name the column", vocabulary=WORDS)
     refused("Give vocabulary=", text="body")
     refused("groups= must name a column", text="body", groups="users", vocabulary=WORDS)
@@ -156,6 +159,75 @@ def test_mistakes_are_one_line_and_charge_nothing(engine, table, spark, tmp_path
         PrivateLDA(2).fit(table)
     stored.remove()
     assert not ledger.entries
+
+
+SECRET = "Ann has been ill since March"
+BUILT_IN = "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times"
+QUOTING = {
+    "CAST_INVALID_INPUT": f"[CAST_INVALID_INPUT] The value '{SECRET}' of the type \"STRING\" cannot be cast to "
+    '"BIGINT" because it is malformed. SQLSTATE: 22018\n== DataFrame ==\n',
+    "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION": f"{BUILT_IN}, most recent failure: Lost task 0.0: "
+    "org.apache.spark.SparkException: [MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] Malformed records are detected "
+    f"in record parsing: [{SECRET}].",
+    "ValueError": "An exception was thrown from the Python worker. Please see the stack trace below.\n"
+    f"Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nValueError: not a number: '{SECRET}'\n",
+    "NumberFormatException": f'{BUILT_IN}\nCaused by: java.lang.NumberFormatException: For input string: "{SECRET}"\n',
+}
+
+
+@pytest.mark.parametrize("name", QUOTING)
+def test_what_spark_quotes_of_a_table_is_left_out(name):
+    message = str(_told(QUOTING[name], "read the table", "Name a folder."))
+    assert message.startswith(f"Spark could not read the table: {name} (the log of Spark has")
+    assert not set(re.findall(r"\w{3,}", SECRET)) & set(re.findall(r"\w+", message)) - {"has"}
+
+
+def test_what_spark_says_of_a_cluster_is_told():
+    text = f"{BUILT_IN}\nCaused by: java.io.IOException: No space left on device\n"
+    assert str(_told(text, "compute a round", "Make room.")) == (
+        "Spark could not compute a round: No space left on device. Make room."
+    )
+
+
+@quiet
+def test_no_value_of_a_broken_table_is_quoted(engine, spark):
+    from pyspark.sql import functions as F
+
+    table = spark.createDataFrame([(SECRET, "fig")], "user string, body string")
+    ids = table.select("body", F.col("user").cast("bigint").alias("user"))
+    with pytest.raises(InputError, match=r"Spark could not .*CAST_INVALID_INPUT") as error:
+        engine.read(ids, text="body", groups="user", vocabulary=WORDS)
+    assert "Ann" not in str(error.value)
+
+
+class Unreadable:
+    """Documents that were sent to a cluster, which then does not answer."""
+
+    removed = False
+
+    def remove(self) -> None:
+        self.removed = True
+
+
+CAP = {"max_tokens": 10}
+OPENINGS: dict[str, tuple[tuple[Any, ...], dict[str, int]]] = {
+    "open_units": ((None, 2), CAP),
+    "open_variational_units": ((None, 2), CAP),
+    "open_proportions": ((None,), CAP),
+    "open_sweeps": ((2,), {}),
+    "open_collapsed": ((2,), {}),
+}
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_documents_do_not_stay_where_a_fit_cannot_begin(tmp_path, monkeypatch, opening):
+    """They were sent to the cluster for this fit alone, so nobody else would remove them."""
+    (given, options), sent = OPENINGS[opening], Unreadable()
+    engine = SparkEngine(None, str(tmp_path))
+    monkeypatch.setattr(engine, "_given", lambda corpus, groups: (sent, True))
+    with pytest.raises(AttributeError):
+        getattr(engine, opening)(None, *given, Key.open(1), **options)
+    assert sent.removed
 
 
 def test_an_executor_without_the_package_is_named(engine, table, tmp_path, monkeypatch):

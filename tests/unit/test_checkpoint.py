@@ -98,6 +98,45 @@ def test_a_resumed_run_goes_on_from_the_saved_state(tmp_path, monkeypatch):
     assert (run.evidence.precision > kept["evidence_precision"]).all()  # four rounds more
 
 
+@pytest.mark.parametrize("stop", [2, 5, 11])
+def test_a_state_that_was_saved_goes_on_to_the_bit(tmp_path, monkeypatch, stop):
+    """Nothing that later rounds read is missing from it, and nothing is rounded."""
+    plain, resumed = private_rounds.PrivateRounds.round, []
+
+    def saved_and_read(run, number):
+        measures = plain(run, number)
+        if number == stop:
+            np.savez(tmp_path / "state.npz", **run._state())
+            for name in {*vars(run)} - set(BESIDE):
+                delattr(run, name)
+            with np.load(tmp_path / "state.npz") as saved:
+                run._resume(dict(saved))
+            resumed.append(run)
+        return measures
+
+    whole = model(None, random_state=1, epsilon=60.0).fit(CORPUS)
+    monkeypatch.setattr(private_rounds.PrivateRounds, "round", saved_and_read)
+    parts = model(None, random_state=1, epsilon=60.0).fit(CORPUS)
+    assert len(resumed) == 1
+    for name in ("components_", "topic_shares_", "standard_errors_"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+
+
+BESIDE = ("model", "plan", "engine", "payment", "alpha", "word_prior", "known", "local_sweeps", "releases", "events")
+"""What `PrivateRounds` is given anew when it resumes."""
+
+
+def test_a_state_of_another_version_is_refused_before_it_is_charged(tmp_path, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(private_rounds.PrivateRounds, "version", private_rounds.PrivateRounds.version - 1)
+        with pytest.raises(Stop):
+            model(tmp_path / "c", callbacks=interrupted_at(5)).fit(CORPUS)
+    noted = (tmp_path / "c" / "spent.jsonl").read_bytes()
+    with pytest.raises(InputError, match="or another version of discreet"):
+        model(tmp_path / "c").fit(CORPUS)
+    assert (tmp_path / "c" / "spent.jsonl").read_bytes() == noted
+
+
 def test_the_saved_state_holds_no_document(tmp_path):
     """Only functions of what was released: numbers, word and word × topic tables. No token, no topic of a token."""
     with pytest.raises(Stop):

@@ -17,9 +17,11 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
+from discreet import LDA
 from discreet._errors import DataNotFound, InputError
 from discreet.corpus import Tokenizer, read, read_folder, read_matrix, read_table, read_uci
 from discreet.corpus import lines as _files
+from discreet.corpus.collections import collection_numbers
 from discreet.corpus.readers import tables
 
 ROWS = [
@@ -297,6 +299,35 @@ def test_no_message_quotes_a_text(tmp_path, name):
     assert name in message
     for word in re.findall(r"\w{4,}", SECRET):
         assert word not in message
+
+
+@pytest.mark.parametrize("who", ["Ann Smith", "ann@example.org", "1975-03-12", "4711-0815"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_no_message_quotes_what_lies_beside_a_text(tmp_path, form, who):
+    """Names, addresses and dates are as short as names of columns, and stand in the first row of a file without
+    a header."""
+    path = tmp_path / f"text.{form}"
+    path.write_text(f'{who},"{SECRET}"\n' if form == "csv" else json.dumps({who: 1, SECRET: 2}))
+    for column in ("text", who[:-1]):  # a guess must not be corrected either
+        message = refused(read, path, text=column)
+        assert "its columns are 2 with text in place of names. Name one" in message
+        assert who not in message
+
+
+def test_a_column_of_addresses_or_dates_is_no_name(tmp_path):
+    path = tmp_path / "text.csv"
+    path.write_text("ann@example.org,ill\n")
+    assert "its columns are 2 with text" in refused(read, path, text="text")
+    path.write_text("id,2015,Name (short),a/b\n")
+    assert "its columns are 2 with" not in refused(read, path, text="text")
+
+
+def test_no_message_quotes_a_text_in_place_of_a_collection():
+    with pytest.raises(InputError, match=r"no collection a string of \d+ characters; it was") as error:
+        collection_numbers(np.array([SECRET]), ["east", "west"])
+    assert "Ann" not in str(error.value)
+    with pytest.raises(InputError, match="no collection 'north'; it was"):
+        collection_numbers(np.array(["north"]), ["east", "west"])
 
 
 def test_no_message_quotes_a_label_or_an_id(tmp_path):
@@ -627,3 +658,31 @@ def test_other_sources_tell_it_too(tmp_path, monkeypatch):
         read(tmp_path / "table.parquet")
         read("-")
     assert told == [(3, 18), (9, 18), (18, 18), (0, size), (size // 2, size), (7, None)]
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"text": [SECRET]},
+        {"text": [SECRET], "n": [1]},
+        np.array([[SECRET, 1]], object),
+        np.array([[1, 2], [{SECRET: 1}, 2]], object),
+        [{"text": SECRET}],
+    ],
+    ids=["a text", "a text and a number", "objects", "a dict among numbers", "rows"],
+)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_no_message_quotes_a_text_in_place_of_counts(table, library):
+    if isinstance(table, dict):
+        table = pytest.importorskip(library).DataFrame(table)
+    for use in (LDA(2).fit, LDA(2, n_sweeps=3).fit(np.ones((3, 2), int)).transform):
+        with pytest.raises((ValueError, TypeError)) as error:
+            use(table)
+        assert "Ann" not in str(error.value)
+
+
+def test_a_table_of_texts_is_named_as_one():
+    for table in (np.array([[SECRET]], object), pytest.importorskip("polars").DataFrame({"text": [SECRET]})):
+        assert "LDA takes word counts, and this table holds something else" in refused(LDA(2).fit, table)
+    assert "Expected 2D array, got 1D array instead. Reshape your data" in refused(LDA(2).fit, [3, 1, 2])

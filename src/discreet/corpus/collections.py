@@ -12,7 +12,7 @@ from discreet._errors import InputError
 from discreet._types import AnyArray, IntArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.ids import MISSING, is_missing
-from discreet.corpus.unquoted import kind_of
+from discreet.corpus.unquoted import kind_of, name_or_kind
 
 
 def collection_labels(corpus: Corpus, given: Any = None) -> AnyArray:
@@ -56,7 +56,9 @@ def collection_numbers(labels: AnyArray, known: Sequence[str | int]) -> IntArray
     numbers, other = match_labels(labels, known)
     if other is not None:
         named = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "")
-        raise InputError(f"the model has no collection {other!r}; it was trained on {named}. Use one of these.")
+        raise InputError(
+            f"the model has no collection {name_or_kind(other)}; it was trained on {named}. Use one of these."
+        )
     return numbers
 
 

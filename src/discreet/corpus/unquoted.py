@@ -19,6 +19,9 @@ LONGEST_NAME, MOST_WORDS = 30, 4
 LISTED = 12
 """Names of columns in a message."""
 
+_VALUE = re.compile(r".*@.*|[\d\s.,:/()+-]{4,}")
+"""An address, or a date or another long number: what a file without a header has in its first row."""
+
 _NUMBERS = re.compile(rb"[\d\s.+-]{0,40}")
 
 
@@ -43,11 +46,27 @@ def as_numbers(raw: bytes) -> str:
     return repr(found.decode()) if _NUMBERS.fullmatch(found) else "text"
 
 
-def column_names(names: Iterable[Any]) -> str:
-    """The columns that a file has. What is too long for a name is counted: it may be the first document."""
+def is_name(value: Any) -> bool:
+    """Whether it may be the name of a column or of a class, and not a text or what identifies somebody."""
+    text = str(value)
+    return len(text) <= LONGEST_NAME and len(text.split()) <= MOST_WORDS and not _VALUE.fullmatch(text)
+
+
+def name_or_kind(value: Any) -> str:
+    """A class that a message must name; of a text that stands in its place, the kind."""
+    return repr(value) if is_name(value) else kind_of(value)
+
+
+def listed_names(names: Iterable[Any]) -> list[str]:
+    """The columns that a message may name: all, or none if one of them cannot be a name. Then the file has no header,
+    and beside a text lie the words and the ids of its author, which may be as short as names."""
     found = [str(name) for name in names]
-    listed = [shown(name) for name in found if len(name) <= LONGEST_NAME and len(name.split()) <= MOST_WORDS]
-    parts = listed[:LISTED] + (["…"] if len(listed) > LISTED else [])
-    if len(found) > len(listed):
-        parts.append(f"{len(found) - len(listed)} with text in place of a name")
-    return ", ".join(parts) or "none"
+    return found if all(map(is_name, found)) else []
+
+
+def column_names(names: Iterable[Any]) -> str:
+    """The columns that a file has. Where one of them cannot be a name they are counted."""
+    found = [str(name) for name in names]
+    if not (listed := listed_names(found)):
+        return f"{len(found)} with text in place of names" if found else "none"
+    return ", ".join([*map(shown, listed[:LISTED]), *(["…"] if len(listed) > LISTED else [])])

@@ -149,7 +149,7 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"{type(self).__name__} takes word counts, and these are texts. Pass what PrivateVectorizer makes of "
                 "them; or, where the words need no protection, Corpus.from_texts(…) or counts from CountVectorizer."
             )
-        matrix = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        matrix = self._as_matrix(X, reset=reset)
         if reset:
             names = getattr(self, "feature_names_in_", None)
             self._vocabulary = None if names is None else tuple(names)
@@ -160,6 +160,26 @@ class TopicModel(ShowsGuarantee, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         most = None if max_tokens is None else min(THINNED * int(max_tokens), LONGEST_DOCUMENT)
         return Corpus.from_counts(matrix, self._vocabulary, max_tokens=most)
+
+    def _as_matrix(self, X: Any, *, reset: bool) -> Any:
+        """What scikit-learn's checks let through. Some of their messages repeat values, which may be texts: these are
+        said without."""
+        try:
+            matrix = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        except ValueError as error:
+            what, repeats, advice = str(error).partition("array=")
+            if repeats:  # all values of a single row
+                reshape = advice.rpartition("Reshape your data")
+                raise InputError(f"{what.strip().rstrip(':.')}. {''.join(reshape[1:])}") from None
+            if not what.startswith("could not convert"):
+                raise
+            matrix = None
+        if matrix is None or matrix.dtype.kind not in "biuf":
+            raise InputError(
+                f"{type(self).__name__} takes word counts, and this table holds something else. Pass its column of "
+                "texts to fit_text, or to Corpus.from_texts."
+            ) from None
+        return matrix
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

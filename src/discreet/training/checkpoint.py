@@ -166,8 +166,9 @@ class Checkpoint:
             ) from None
         if known != run:
             raise InputError(
-                f"the checkpoint in {self.folder} is of another run: other documents, parameters or budget. Resume it "
-                "with the same ones, or name another folder. (What that run spent stays spent.)"
+                f"the checkpoint in {self.folder} is of another run: other documents, parameters or budget, or another "
+                "version of discreet. Resume it with the same ones, or name another folder. (What that run spent stays "
+                "spent.)"
             )
         with _OWNERS:
             self._hold()

@@ -28,7 +28,7 @@ from discreet.corpus.lines import (
     text_lines,
 )
 from discreet.corpus.readers.json_array import array_items
-from discreet.corpus.unquoted import column_names, kind_of
+from discreet.corpus.unquoted import column_names, kind_of, listed_names
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 DELIMITED = {".csv": ",", ".tsv": "\t"}
@@ -135,7 +135,7 @@ def rows(path: Path, columns: Sequence[str], form: str | None = None) -> Iterato
 
 def _missing(path: Path, wanted: str, present: Iterable[str], where: str = "") -> InputError:
     names = [str(name) for name in present]
-    hint = close_match(wanted, names) or " Name one of them."
+    hint = close_match(wanted, listed_names(names)) or " Name one of them."
     return InputError(
         f"{shown(path)}{where} has no column {shown(wanted)}; its columns are {column_names(names)}.{hint}"
     )

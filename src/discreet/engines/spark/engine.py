@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from discreet.corpus.builder import CorpusBuilder
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.stored import StoredCorpus
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.unquoted import column_names
 from discreet.corpus.vocabulary import Vocabulary, given_vocabulary
 from discreet.engines.interface import PassEngine, ProportionEngine, UnitEngine, VariationalUnitEngine
 from discreet.engines.spark.ingest import DOCUMENT, Documents, Spellings, Tokenise, packed_rows
@@ -32,6 +33,8 @@ from discreet.engines.threads.units import grouped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_Opened = TypeVar("_Opened")
 
 _FLOAT_BITS = {"float": 24, "double": 53}
 
@@ -156,7 +159,7 @@ class SparkEngine:
         for option, name in (("text", text), ("counts", counts), ("groups", groups)):
             if name is not None and (not isinstance(name, str) or name not in types):
                 raise InputError(
-                    f"{option}= must name a column of the table; found {name!r}. It has {', '.join(table.columns)}."
+                    f"{option}= must name a column of the table; found {name!r}. It has {column_names(table.columns)}."
                 )
         document = str(text if counts is None else counts)
         wanted = ("string", "array<string>") if counts is None else ("vector",)
@@ -198,29 +201,41 @@ class SparkEngine:
         shards = self._write(table)
         return StoredCorpus(corpus.vocabulary, shards, groups is not None, shards.digest, ""), True
 
+    def _opened(
+        self, kind: Callable[..., _Opened], corpus: Any, groups: AnyArray | None, *given: Any, **options: Any
+    ) -> _Opened:
+        """Something that closes with the documents it was given, or leaves none behind if it cannot be opened."""
+        stored, owns = self._given(corpus, groups)
+        try:
+            return kind(stored, owns, *given, **options, before=self._before)
+        except BaseException:
+            if owns:
+                stored.remove()
+            raise
+
     # --- the open_... functions of `discreet.engines` -----------------------------------------------------------------
 
     def open_units(self, corpus: Any, groups: AnyArray | None, n_topics: int, key: Key, **options: Any) -> UnitEngine:
         """Rounds of local sweeps, as :func:`discreet.engines.open_units`."""
-        return SparkUnits(*self._given(corpus, groups), n_topics, key, **options, before=self._before)
+        return self._opened(SparkUnits, corpus, groups, n_topics, key, **options)
 
     def open_variational_units(
         self, corpus: Any, groups: AnyArray | None, n_topics: int, key: Key, **options: Any
     ) -> VariationalUnitEngine:
         """Rounds of local variational steps."""
-        return SparkVariationalUnits(*self._given(corpus, groups), n_topics, key, **options, before=self._before)
+        return self._opened(SparkVariationalUnits, corpus, groups, n_topics, key, **options)
 
     def open_proportions(self, corpus: Any, groups: AnyArray | None, key: Key, **options: Any) -> ProportionEngine:
         """Word use and topic proportions of units."""
-        return SparkProportions(*self._given(corpus, groups), 1, key, **options, before=self._before)
+        return self._opened(SparkProportions, corpus, groups, 1, key, **options)
 
     def open_sweeps(self, corpus: Any, n_topics: int, key: Key, **options: Any) -> PassEngine:
         """Passes that draw topics."""
-        return SparkPasses(ThreadSweeps, *self._given(corpus, None), n_topics, key, **options, before=self._before)
+        return self._opened(partial(SparkPasses, ThreadSweeps), corpus, None, n_topics, key, **options)
 
     def open_collapsed(self, corpus: Any, n_topics: int, key: Key, **options: Any) -> PassEngine:
         """Passes that compute the distributions of topics."""
-        return SparkPasses(ThreadCollapsed, *self._given(corpus, None), n_topics, key, **options, before=self._before)
+        return self._opened(partial(SparkPasses, ThreadCollapsed), corpus, None, n_topics, key, **options)
 
     # --- using a model ------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,12 @@ CANCELS, PAUSE = 20, 0.1
 
 _OURS = re.compile(r"discreet\._errors\.(?:InputError|DataNotFound|SelfTestFailed): ([^\n]*)")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-_ANY = re.compile(r"(?:^|\n)(?:Caused by: )?[\w.$]*(?:Exception|Error): ([^\n]+)")
+_ANY = re.compile(r"(?:^|\n)(?:Caused by: )?([\w.$]*(?:Exception|Error)): ([^\n]+)")
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9]*(?:[_.][A-Z0-9]+)+)\]")
+_QUOTES = re.compile(
+    r"SQLSTATE: 22|MALFORMED_|Traceback \(most recent call last\)|(?:Format|Parse|Parsing|DateTime)Exception\b"
+)
+"""Errors of the data (SQLSTATE 22), of parsers, and of Python in a task: their messages repeat values."""
 
 
 @contextmanager
@@ -54,7 +59,7 @@ def job(spark: SparkSession, doing: str, advice: str = "") -> Iterator[None]:
 
 
 def _told(text: str, doing: str, advice: str) -> InputError:
-    """What Spark says, in one line."""
+    """What Spark says, in one line, without what it quotes of the table."""
     if ours := _OURS.search(text):
         return InputError(ours[1])
     if missing := _MISSING.search(text):
@@ -62,8 +67,13 @@ def _told(text: str, doing: str, advice: str) -> InputError:
             f"the executors cannot import {missing[1]}. Install the same discreet[spark] on every worker, or send a "
             "packed environment with spark.archives; PYSPARK_PYTHON names the Python that workers start."
         )
-    causes = _ANY.findall(text) or [text.strip().partition("\n")[0]]
-    return InputError(" ".join([f"Spark could not {doing}: {causes[-1].strip()[:300]}.", advice]).strip())
+    causes = _ANY.findall(text) or [("error", text.strip().partition("\n")[0])]
+    kind, cause = causes[-1]
+    if _QUOTES.search(text):
+        found = _CONDITION.search(text)
+        name = found[1] if found else kind.rpartition(".")[2]
+        cause, advice = f"{name} (the log of Spark has its message, which may repeat values of the table)", ""
+    return InputError(" ".join([f"Spark could not {doing}: {cause.strip()[:300]}.", advice]).strip())
 
 
 class Everywhere(NamedTuple):

@@ -172,7 +172,7 @@ class PrivateLDA(SampledUnits, Placed):
         plan = self._plan(corpus.n_words, fit.vocabulary_entries)
         if prior is not None:
             facts["word_prior"] = prior.tolist()
-        fit.resume(plan.entries, **facts, known=public.digest)
+        fit.resume(plan.entries, **facts, known=public.digest, version=rounds.version)
         engine = open_engine(
             corpus, fit.groups, self.n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )

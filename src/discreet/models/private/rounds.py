@@ -94,7 +94,11 @@ class PrivateRounds:
         "flat",
         "candidate",
     )
-    """Fields that a checkpoint keeps beside the averages and the belief."""
+    """Fields that a checkpoint keeps beside the averages, the belief and the evidence."""
+
+    version = 2
+    """Of what a checkpoint keeps, and what rounds make of it. Increase it when either changes: a run that was begun
+    before cannot be resumed, and must not be charged for an attempt."""
 
     judges = True
     """Whether the last rounds judge the topics. Not where a round releases other cells than word × topic."""
