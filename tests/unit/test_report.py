@@ -219,6 +219,12 @@ def test_it_says_plainly_where_the_models_own_odds_are_not_known(guarantee: Guar
     [
         ({}, "good", "Private, with a proof"),
         ({"guarantee": proven(epsilon=6.0), "ledger": []}, "bad", "A weak promise"),
+        ({"guarantee": proven(unit=Unit.WORD)}, "bad", "The proof protects single words: a whole document has less"),
+        (
+            {"guarantee": proven(unit=Unit.BIT, relation=Relation.REPLACE, observer=Observer.REPORT)},
+            "bad",
+            "The proof protects single words: a whole report has less",
+        ),
         ({"guarantee": Guarantee.none("exact counts")}, "bad", "Not private"),
         ({"guarantee": proven(basis=Basis.CLAIMED, reasons=("x",))}, "bad", "The privacy of this model is claimed"),
     ],
@@ -398,6 +404,7 @@ def test_local_models_tell_noise_and_counts() -> None:
     text = page(release).section("local")
     assert "reports 300" in text
     assert f"{1 - model.response_.flip:.1%} of the time" in text
+    assert "This is proven. For a whole report replaced by another it is ε = 40 (" in page(release).section("promise")
     assert "ε of a whole report replaced by another 40" in text
     assert release.history == {"n_reports": [300]}
     assert [e["id"] for e in page(make_release()).all("section")].count("local") == 0
