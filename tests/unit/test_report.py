@@ -107,6 +107,10 @@ def test_shares_have_three_digits(share: float, text: str) -> None:
 def test_errors_have_the_digits_of_their_share() -> None:
     assert plus_minus(0.00103, 0.0504) == "± 0.10"
     assert plus_minus(0.00103, 0.00504, 2) == "± 0.10"
+    assert plus_minus(0.00004, 0.0504) == "± <0.01"  # not "± 0.00"
+    assert plus_minus(0.0003, 0.2) == "± <0.1"
+    assert plus_minus(0.00005, 0.0504) == "± 0.01"
+    assert plus_minus(0.0, 0.2) == "± 0.0"
     assert percent(0.00004, 2) == "<0.01%"
 
 
@@ -311,6 +315,7 @@ def test_bars_are_hollow_exactly_where_noise_may_have_made_them() -> None:
     drawn = np.array([e["class"] == "bar hollow" for e in tables[-48:]]).reshape(4, 12)
     p = np.take_along_axis(release.topics, facts.best, axis=1)
     np.testing.assert_array_equal(drawn, p <= CLEAR * 0.008)
+    assert "After ± stands one standard error" in page(release).section("each")
     assert 0 < drawn.sum() < drawn.size
 
 
@@ -372,6 +377,7 @@ def test_shares_with_errors_are_shown_by_prevalence() -> None:
     rows = [e for e in found.all("tr") if "data-number" in e]
     assert [row["data-number"] for row in rows] == ["1", "3", "0", "2"]
     assert "50.0% ± 1.0" in rows[0]["text"]
+    assert "After ± stands one standard error" in found.section("topics")
     assert rows[-1]["class"] == "absent"
     assert "only the 3 topics that the text is known to have" in found.section("topics")
 

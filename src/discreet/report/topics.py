@@ -37,11 +37,11 @@ def overview(facts: Facts) -> Html:
         cls="control",
         hidden=True,
     )
-    said = (
-        "The numbers of topics never change, however they are sorted."
-        if release.topic_shares is None
-        else "Shares are of the text in each topic. The numbers of topics never change, however they are sorted."
-    )
+    said = "The numbers of topics never change, however they are sorted."
+    if release.share_errors is not None:
+        said = f"After ± stands one standard error of the privacy noise; whiskers are {CLEAR:g} of them. {said}"
+    if release.topic_shares is not None:
+        said = f"Shares are of the text in each topic. {said}"
     return tag(
         "section",
         tag("h2", "Topics", id="topics-title"),
