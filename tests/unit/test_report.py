@@ -359,6 +359,18 @@ def test_few_topics_are_not_drawn_larger_than_many(n_topics: int) -> None:
     assert re.search(r'viewBox="0 0 560 ', drawing), drawing
 
 
+def test_numbers_on_the_map_of_many_topics_can_be_read() -> None:
+    for n_topics in (60, 200):
+        drawn, _, below = report_html(make_release(n_topics)).partition('aria-label="Map')[2].partition("</svg>")
+        at = np.array(re.findall(r'<text x="([\d.]+)" y="([\d.]+)"', drawn), float)
+        x, y = np.abs(at[:, None] - at[None]).transpose(2, 0, 1)
+        apart = (x > 21.8) | (y > 11.8) | np.eye(len(at), dtype=bool)  # rounded in the drawing
+        assert drawn.count("<circle") == n_topics
+        assert len(at) == 60 if n_topics == 60 else 40 < len(at) < 200
+        assert n_topics == 60 or apart.all()
+        assert ("point at the circle" in below) == (n_topics == 200)
+
+
 def test_every_figure_has_a_table() -> None:
     text = report_html(make_release())
     for figure in re.findall(r"<figure>.*?</figure>", text, re.S):
