@@ -167,7 +167,8 @@ def test_a_document_without_the_column_is_not_numbered(run, mails, tmp_path):
     (tmp_path / "gap.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = run("trends", "model", tmp_path / "gap.jsonl", *YEARS, "--epsilon", 1, "-o", tmp_path / "x.json", "-q")
     assert done.code == 2
-    assert "has no column 'date'; its columns are 'body'." in done.err
+    assert "gap.jsonl: a document has no column 'date'; its columns are 'body'." in done.err  # the file has it
+    assert "null stands for a missing date" in done.err
     assert "8" not in done.err.replace(str(tmp_path), "")
 
 

@@ -193,8 +193,10 @@ def _documents(
     except InputError as error:
         if f"no column {column!r}" not in str(error):
             raise
-        where = re.sub(r": (?:line|item|row) [\d,]+(?= has no column)", "", str(error))  # one without a date, perhaps
-        raise InputError(f"{where} (--column names the column of {what}.)") from None
+        # one document without a date, perhaps: which one is not told
+        where, numbered = re.subn(r": (?:line|item|row) [\d,]+(?= has no column)", ": a document", str(error))
+        more = f", and null stands for a missing {'class' if by_class else 'date'}" if numbered else ""
+        raise InputError(f"{where} (--column names the column of {what}{more}.)") from None
 
 
 def _write(found: Trends, output: Path, paid: Paid) -> Any:
