@@ -117,6 +117,23 @@ def test_an_interruption_before_the_charge_costs_nothing(run, mails, tmp_path, m
     assert not (tmp_path / "x.csv").exists()
 
 
+def test_names_of_topics_stand_on_the_page(run, mails, tmp_path, home):
+    years = (*YEARS, "--epsilon", 1, "-o")
+    (tmp_path / "names.txt").write_text("1 <i>music</i>\n")
+    done = run(*mails, *years, tmp_path / "a.html", "--names", tmp_path / "names.txt")
+    assert "<b>Topic 1: &lt;i&gt;music&lt;/i&gt;</b>" in (tmp_path / "a.html").read_text()
+    assert "names of topics" not in done.err
+    (home / "model.names.txt").write_text("0 weather\n")
+    done = run(*mails, *years, tmp_path / "b.html")
+    (home / "model.names.txt").unlink()
+    assert "<b>Topic 0: weather</b>" in (tmp_path / "b.html").read_text()
+    assert "<b>Topic 1</b>" in (tmp_path / "b.html").read_text()
+    assert "names of topics from " in done.err
+    done = run(*mails, *years, tmp_path / "c.csv", "--names", tmp_path / "names.txt")
+    assert done.code == 2
+    assert "only a page shows names of topics" in done.err
+
+
 def test_users_classes_and_standard_output(run, mails, tmp_path):
     by_class = ("--by", "class", "--column", "place", "--classes", "east, west", "--text", "body")
     done = run(*mails, *by_class, "--group", "who", "--epsilon", 2, "-o", "-")
