@@ -53,7 +53,7 @@ def test_a_page_a_table_and_json(run, mails, tmp_path, home):
         assert "each year from 2015 to 2019" in done.out
         assert "with the model, if it was trained on the same documents: ε = " in done.out
         assert "1 of 5 slices are not shown" in done.out
-        assert "a slice of fewer than about" in done.err
+        assert "a slice of 1,000 documents has a standard error of about" in done.err
         assert "2000" not in done.out + done.err  # how many documents there are
         assert out.stat().st_mode & 0o077 == 0o044
         assert run(*mails, *YEARS, "--epsilon", 0.5, "-o", out).code == 2  # it exists
@@ -136,7 +136,10 @@ def test_names_of_topics_stand_on_the_page(run, mails, tmp_path, home):
 
 def test_users_classes_and_standard_output(run, mails, tmp_path):
     by_class = ("--by", "class", "--column", "place", "--classes", "east, west", "--text", "body")
-    done = run(*mails, *by_class, "--group", "who", "--epsilon", 2, "-o", "-")
+    done = run(*mails, *by_class, "--group", "who", "--epsilon", 2, "--units", 10, "--delta", 1e-6, "-o", "-")
+    assert "a slice of 1,000 users has a standard error of about" in done.err
+    assert "a user in n slices counts 1/√n in each" in done.err
+    assert "and 10 users are in 2 slices" in done.err
     assert done.code == 0, done.err
     assert done.out.startswith("slice,topic,share,")
     assert "for one user" in done.err

@@ -150,7 +150,7 @@ def trends(
         )
     corpus = _documents(release, private.slices(), file, dataset, text, group, column, quiet=quiet)
     if not quiet:
-        show.note(plan.described())
+        show.note(plan.described("document" if corpus.groups is None else "user"))
     paid = Paid(budget_file)
     with warnings_as_notes(), stoppable(None, paid, "nothing was written."):
         found = private.fit(corpus, corpus.labels).trends_
