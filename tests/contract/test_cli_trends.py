@@ -53,7 +53,7 @@ def test_a_page_a_table_and_json(run, mails, tmp_path, home):
         assert "each year from 2015 to 2019" in done.out
         assert "with the model, if it was trained on the same documents: ε = " in done.out
         assert "1 of 5 slices are not shown" in done.out
-        assert "a slice of fewer than about" in done.err
+        assert "a slice of 1,000 documents has a standard error of about" in done.err
         assert "2000" not in done.out + done.err  # how many documents there are
         assert out.stat().st_mode & 0o077 == 0o044
         assert run(*mails, *YEARS, "--epsilon", 0.5, "-o", out).code == 2  # it exists
@@ -117,9 +117,29 @@ def test_an_interruption_before_the_charge_costs_nothing(run, mails, tmp_path, m
     assert not (tmp_path / "x.csv").exists()
 
 
+def test_names_of_topics_stand_on_the_page(run, mails, tmp_path, home):
+    years = (*YEARS, "--epsilon", 1, "-o")
+    (tmp_path / "names.txt").write_text("1 <i>music</i>\n")
+    done = run(*mails, *years, tmp_path / "a.html", "--names", tmp_path / "names.txt")
+    assert "<b>Topic 1: &lt;i&gt;music&lt;/i&gt;</b>" in (tmp_path / "a.html").read_text()
+    assert "names of topics" not in done.err
+    (home / "model.names.txt").write_text("0 weather\n")
+    done = run(*mails, *years, tmp_path / "b.html")
+    (home / "model.names.txt").unlink()
+    assert "<b>Topic 0: weather</b>" in (tmp_path / "b.html").read_text()
+    assert "<b>Topic 1</b>" in (tmp_path / "b.html").read_text()
+    assert "names of topics from " in done.err
+    done = run(*mails, *years, tmp_path / "c.csv", "--names", tmp_path / "names.txt")
+    assert done.code == 2
+    assert "only a page shows names of topics" in done.err
+
+
 def test_users_classes_and_standard_output(run, mails, tmp_path):
     by_class = ("--by", "class", "--column", "place", "--classes", "east, west", "--text", "body")
-    done = run(*mails, *by_class, "--group", "who", "--epsilon", 2, "-o", "-")
+    done = run(*mails, *by_class, "--group", "who", "--epsilon", 2, "--units", 10, "--delta", 1e-6, "-o", "-")
+    assert "a slice of 1,000 users has a standard error of about" in done.err
+    assert "a user in n slices counts 1/√n in each" in done.err
+    assert "and 10 users are in 2 slices" in done.err
     assert done.code == 0, done.err
     assert done.out.startswith("slice,topic,share,")
     assert "for one user" in done.err
@@ -167,7 +187,8 @@ def test_a_document_without_the_column_is_not_numbered(run, mails, tmp_path):
     (tmp_path / "gap.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = run("trends", "model", tmp_path / "gap.jsonl", *YEARS, "--epsilon", 1, "-o", tmp_path / "x.json", "-q")
     assert done.code == 2
-    assert "has no column 'date'; its columns are 'body'." in done.err
+    assert "gap.jsonl: a document has no column 'date'; its columns are 'body'." in done.err  # the file has it
+    assert "null stands for a missing date" in done.err
     assert "8" not in done.err.replace(str(tmp_path), "")
 
 

@@ -285,6 +285,22 @@ def test_the_cap_chooses_each_word_as_often(page: Page) -> None:
     assert page.module("return m.capped([3, 5], null)") == [3, 5]
 
 
+def test_the_live_page_numbers_topics_as_the_models_do(page: Page) -> None:
+    trained = """
+        const real = fetch, words = [{ word: "rain", probability: 0.5 }];
+        window.fetch = async (...given) => {
+          const found = await (await real(...given)).json();
+          found.topics = [{ share: null, words }, { share: 0.25, words }];
+          return new Response(JSON.stringify(found));
+        };
+    """
+    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": trained})
+    page.open("/campaigns/weather/live")
+    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    titles = page.driver.execute_script("return [...document.querySelectorAll('.topic h3')].map((e) => e.textContent)")
+    assert titles == ["Topic 0", "Topic 1 · 25% of the words"]
+
+
 def test_pages_load_nothing_from_elsewhere(page: Page) -> None:
     page.open("/campaigns/weather/live")
     response = page.service.campaign.response

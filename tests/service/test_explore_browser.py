@@ -189,3 +189,21 @@ def test_words_can_be_read_in_both_themes(chromium: Any, tmp_path: Path, theme: 
         for front, back in pairs:
             high, low = max(value[front], value[back]), min(value[front], value[back])
             assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
+
+
+def test_pages_are_as_wide_as_the_window_and_text_has_room(chromium: Any, tmp_path: Path) -> None:
+    """With columns for labels and groups beside the text, also between a phone and a wide window."""
+    with closing(explorer(notes(tmp_path / "notes.jsonl", 60))) as found, shown(found) as guard:
+        window = Window(chromium, guard)
+        for width in (390, 800, 1000, 1080):
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            for path in ("document/1", "topic/0", "by/group"):
+                window.open(path)
+                assert chromium.execute_script("return document.documentElement.scrollWidth") <= width, (path, width)
+            window.open("topic/0")
+            shares = chromium.execute_script(
+                "return ['.begins', 'table.documents'].map((s) => document.querySelector(s).offsetWidth)"
+            )
+            assert shares[0] >= 0.3 * shares[1], width
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

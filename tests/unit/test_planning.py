@@ -298,6 +298,11 @@ def test_little_coverage_is_named_as_the_reason():
     )
 
 
+def test_nothing_is_not_called_only_nothing():
+    made = discreet.plan(documents=3000, words_per_document=140, epsilon=1.0, words=3000)
+    assert "the noise leaves nothing of what plain LDA learns" in made.summary()
+
+
 def test_fewer_topics_than_asked_are_named():
     made = discreet.plan(documents=3400, words_per_document=160, epsilon=1.0)
     assert made.expected.n_topics < 20

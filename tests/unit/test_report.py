@@ -107,6 +107,10 @@ def test_shares_have_three_digits(share: float, text: str) -> None:
 def test_errors_have_the_digits_of_their_share() -> None:
     assert plus_minus(0.00103, 0.0504) == "± 0.10"
     assert plus_minus(0.00103, 0.00504, 2) == "± 0.10"
+    assert plus_minus(0.00004, 0.0504) == "± <0.01"  # not "± 0.00"
+    assert plus_minus(0.0003, 0.2) == "± <0.1"
+    assert plus_minus(0.00005, 0.0504) == "± 0.01"
+    assert plus_minus(0.0, 0.2) == "± 0.0"
     assert percent(0.00004, 2) == "<0.01%"
 
 
@@ -219,6 +223,12 @@ def test_it_says_plainly_where_the_models_own_odds_are_not_known(guarantee: Guar
     [
         ({}, "good", "Private, with a proof"),
         ({"guarantee": proven(epsilon=6.0), "ledger": []}, "bad", "A weak promise"),
+        ({"guarantee": proven(unit=Unit.WORD)}, "bad", "The proof protects single words: a whole document has less"),
+        (
+            {"guarantee": proven(unit=Unit.BIT, relation=Relation.REPLACE, observer=Observer.REPORT)},
+            "bad",
+            "The proof protects single words: a whole report has less",
+        ),
         ({"guarantee": Guarantee.none("exact counts")}, "bad", "Not private"),
         ({"guarantee": proven(basis=Basis.CLAIMED, reasons=("x",))}, "bad", "The privacy of this model is claimed"),
     ],
@@ -305,6 +315,7 @@ def test_bars_are_hollow_exactly_where_noise_may_have_made_them() -> None:
     drawn = np.array([e["class"] == "bar hollow" for e in tables[-48:]]).reshape(4, 12)
     p = np.take_along_axis(release.topics, facts.best, axis=1)
     np.testing.assert_array_equal(drawn, p <= CLEAR * 0.008)
+    assert "After ± stands one standard error" in page(release).section("each")
     assert 0 < drawn.sum() < drawn.size
 
 
@@ -348,6 +359,18 @@ def test_few_topics_are_not_drawn_larger_than_many(n_topics: int) -> None:
     assert re.search(r'viewBox="0 0 560 ', drawing), drawing
 
 
+def test_numbers_on_the_map_of_many_topics_can_be_read() -> None:
+    for n_topics in (60, 200):
+        drawn, _, below = report_html(make_release(n_topics)).partition('aria-label="Map')[2].partition("</svg>")
+        at = np.array(re.findall(r'<text x="([\d.]+)" y="([\d.]+)"', drawn), float)
+        x, y = np.abs(at[:, None] - at[None]).transpose(2, 0, 1)
+        apart = (x > 21.8) | (y > 11.8) | np.eye(len(at), dtype=bool)  # rounded in the drawing
+        assert drawn.count("<circle") == n_topics
+        assert len(at) == 60 if n_topics == 60 else 40 < len(at) < 200
+        assert n_topics == 60 or apart.all()
+        assert ("point at the circle" in below) == (n_topics == 200)
+
+
 def test_every_figure_has_a_table() -> None:
     text = report_html(make_release())
     for figure in re.findall(r"<figure>.*?</figure>", text, re.S):
@@ -366,6 +389,7 @@ def test_shares_with_errors_are_shown_by_prevalence() -> None:
     rows = [e for e in found.all("tr") if "data-number" in e]
     assert [row["data-number"] for row in rows] == ["1", "3", "0", "2"]
     assert "50.0% ± 1.0" in rows[0]["text"]
+    assert "After ± stands one standard error" in found.section("topics")
     assert rows[-1]["class"] == "absent"
     assert "only the 3 topics that the text is known to have" in found.section("topics")
 
@@ -398,6 +422,7 @@ def test_local_models_tell_noise_and_counts() -> None:
     text = page(release).section("local")
     assert "reports 300" in text
     assert f"{1 - model.response_.flip:.1%} of the time" in text
+    assert "This is proven. For a whole report replaced by another it is ε = 40 (" in page(release).section("promise")
     assert "ε of a whole report replaced by another 40" in text
     assert release.history == {"n_reports": [300]}
     assert [e["id"] for e in page(make_release()).all("section")].count("local") == 0

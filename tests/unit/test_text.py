@@ -243,5 +243,10 @@ def test_a_missing_vocabulary_file_names_its_neighbour(tmp_path):
     (tmp_path / "words.txt").write_text("cat\n")
     with pytest.raises(DataNotFound, match=r"Did you mean 'words\.txt'"):
         public_vocabulary(tmp_path / "word.txt")
+    with pytest.raises(DataNotFound, match=r"Did you mean 'words\.txt'"):
+        public_vocabulary(tmp_path / "Words.csv")
+    (tmp_path / "zh.jsonl").write_text("{}")
+    with pytest.raises(DataNotFound, match=r"Check the path"):  # the same ending does not make two names alike
+        public_vocabulary(tmp_path / "nope.jsonl")
     with pytest.raises(InputError, match="is a folder"):
         public_vocabulary(tmp_path)

@@ -415,7 +415,7 @@ def test_unreadable_dates_of_a_few_are_in_no_slice(release):
 
 
 def test_a_budget_that_leaves_nothing_is_warned_of_from_public_facts(release):
-    with pytest.warns(UserWarning, match="hardly show anything: .* 4,000 units are in 4 slices"):
+    with pytest.warns(UserWarning, match="hardly show anything: .* 4,000 documents are in 4 slices"):
         years(release, epsilon=0.01, n_units=4000).fit(TEXTS, DATES)
     plan = TrendsPlan.make(0.001, 1e-6, 4, 2)
     assert "hardly show anything" in plan.foreseen(None)

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from discreet.cli import show
 from discreet.cli.models import ModelArgument
 from discreet.cli.notes import warnings_as_notes
 from discreet.cli.paid import Paid, stoppable, write_or_keep
+from discreet.cli.report import NamesOption
 from discreet.cli.source import (
     DatasetOption,
     FileArgument,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 PANELS = {
     "Common options": ("output", "by", "start", "end", "classes", "column", "epsilon", "budget", "text", "group"),
     "Privacy": ("delta", "units", "public_model"),
-    "Reading": ("dataset", "date_format"),
+    "Reading": ("dataset", "date_format", "names"),
 }
 """How ``trends --help`` shows the parameters below."""
 
@@ -77,6 +79,7 @@ def trends(
             "--date-format", metavar="FORMAT", help="How dates are written, such as %d.%m.%Y; else 2015-03-17."
         ),
     ] = None,
+    names: NamesOption = None,
     text: TextOption = None,
     group: GroupOption = None,
     delta: Annotated[float, typer.Option("--delta", metavar="D", help="The delta of (epsilon, delta).")] = 1e-6,
@@ -109,14 +112,21 @@ def trends(
         )
     if output != STDOUT:
         check_place(output, _STARTS, "trends", overwrite=overwrite)
+    on_page = output.suffix.lower() == ".html"
+    if names is not None and not on_page:
+        raise InputError(f"only a page shows names of topics, and {output} is none. Write .html, or leave --names out.")
     load_sklearn()
     from discreet.privacy import Ledger
     from discreet.privacy.budget import BudgetFile
     from discreet.release.release import Release
+    from discreet.report.names import names_for
     from discreet.trends.model import PrivateTrends
     from discreet.trends.page import MOST_CELLS
 
     release = Release.load(model)
+    given, chosen = names_for(model, names, release.n_topics) if on_page else ({}, None)
+    if chosen is not None and names is None:
+        show.note(f"names of topics from {chosen}")
     budget_file: BudgetFile | None = None if budget is None else BudgetFile(budget)
     private = PrivateTrends(
         release,
@@ -134,17 +144,17 @@ def trends(
         random_state=seed,
     )
     plan = private.plan()  # also checks the model, the slices and the numbers, before anything is read
-    if output.suffix.lower() == ".html" and plan.event.cells > MOST_CELLS:
+    if on_page and plan.event.cells > MOST_CELLS:
         raise InputError(
             f"{plan.n_slices:,} slices and {plan.n_topics:,} topics are more than a page can show. Write .csv or .json."
         )
     corpus = _documents(release, private.slices(), file, dataset, text, group, column, quiet=quiet)
     if not quiet:
-        show.note(plan.described())
+        show.note(plan.described("document" if corpus.groups is None else "user"))
     paid = Paid(budget_file)
     with warnings_as_notes(), stoppable(None, paid, "nothing was written."):
         found = private.fit(corpus, corpus.labels).trends_
-        failed = _write(found, output, paid)
+        failed = _write(found, output, paid, given)
     if failed is not None:
         raise failed
     with suppress(KeyboardInterrupt):  # the file is written: interrupting the output now is not a failure
@@ -193,11 +203,13 @@ def _documents(
     except InputError as error:
         if f"no column {column!r}" not in str(error):
             raise
-        where = re.sub(r": (?:line|item|row) [\d,]+(?= has no column)", "", str(error))  # one without a date, perhaps
-        raise InputError(f"{where} (--column names the column of {what}.)") from None
+        # one document without a date, perhaps: which one is not told
+        where, numbered = re.subn(r": (?:line|item|row) [\d,]+(?= has no column)", ": a document", str(error))
+        more = f", and null stands for a missing {'class' if by_class else 'date'}" if numbered else ""
+        raise InputError(f"{where} (--column names the column of {what}{more}.)") from None
 
 
-def _write(found: Trends, output: Path, paid: Paid) -> Any:
+def _write(found: Trends, output: Path, paid: Paid, names: dict[int, str]) -> Any:
     """The file, despite a full disk: the trends are paid for."""
     from discreet.cli.tables import STDOUT, write_whole
 
@@ -205,7 +217,7 @@ def _write(found: Trends, output: Path, paid: Paid) -> Any:
         sys.stdout.flush()
         _csv(sys.stdout.buffer, found)
         return None
-    writer = _WRITERS[output.suffix.lower()]
+    writer = partial(_html, names=names) if output.suffix.lower() == ".html" else _WRITERS[output.suffix.lower()]
     return write_or_keep(
         lambda path: write_whole(path, lambda to: writer(to, found), private=False), output, "The result", paid
     )
@@ -296,10 +308,10 @@ def _json(file: IO[bytes], found: Trends) -> None:
     file.write(json.dumps(found.to_json(), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
-def _html(file: IO[bytes], found: Trends) -> None:
+def _html(file: IO[bytes], found: Trends, names: dict[int, str]) -> None:
     from discreet.trends.page import html
 
-    file.write(html(found).encode())
+    file.write(html(found, names=names).encode())
 
 
 _STARTS = {
@@ -307,4 +319,4 @@ _STARTS = {
     ".csv": (b"slice,topic,share",),
     ".json": (b'{\n "by":',),
 }
-_WRITERS = {".html": _html, ".csv": _csv, ".json": _json}
+_WRITERS = {".csv": _csv, ".json": _json}

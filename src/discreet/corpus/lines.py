@@ -92,8 +92,14 @@ def existing(path: PathLike) -> Path:
         siblings = [p.name for p in found.parent.iterdir()] if found.parent.is_dir() else []
     except OSError as error:
         raise InputError(f"{shown(found)} cannot be looked up: {first_line(error)}. Check the path.") from None
-    hint = close_match(found.name, siblings) or " Check the path."
+    alike = [name for name in sorted(siblings) if difflib.get_close_matches(_stem(found.name), [_stem(name)])]
+    hint = close_match(found.name, alike) or (f" Did you mean {alike[0]!r}?" if alike else " Check the path.")
     raise DataNotFound(f"there is no file or folder {shown(found)}.{hint}")
+
+
+def _stem(name: str) -> str:
+    """What makes a file's name: that both end in ``.jsonl`` does not make two alike."""
+    return name.partition(".")[0].lower()
 
 
 def inner_suffix(path: Path) -> str:

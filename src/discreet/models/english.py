@@ -21,7 +21,7 @@ FILE = "english.npz"
 PRIOR = 0.02
 """Added to every count: rounding has dropped what was less than half a token."""
 
-CONDITION = "public knowledge is the model of English that comes with the package"
+CONDITION = "the model of English that comes with the package is public knowledge"
 
 
 @cache

@@ -132,7 +132,8 @@ class Outcome:
         if covered.expected < COVERED:
             return f"the words cover only {covered.expected:.0%} of the text"
         if kept.expected < law.USEFUL:
-            return f"the noise leaves only {kept.expected:.0%} of what plain LDA learns"
+            left = f"only {kept.expected:.0%}" if kept.expected >= 0.005 else "nothing"
+            return f"the noise leaves {left} of what plain LDA learns"
         if covered.low < HARDLY_COVERED:
             return f"the words may cover as little as {covered.low:.0%} of the text"
         if kept.low < law.USELESS:

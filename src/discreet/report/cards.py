@@ -34,8 +34,9 @@ def _legend(facts: Facts) -> str:
     said = "Bars are probabilities in the topic; the tick across is how frequent the word is in all topics together."
     if facts.errors is not None:
         said += (
-            f" Whiskers are {CLEAR:g} standard errors of the privacy noise (before shrinking, which lowers it). A bar "
-            "is hollow if its whisker reaches zero: the word cannot be told from noise there."
+            f" After ± stands one standard error of the privacy noise (before shrinking, which lowers it), and "
+            f"whiskers are {CLEAR:g} of them. A bar is hollow if its whisker reaches zero: the word cannot be told "
+            "from noise there."
         )
     elif facts.release.guarantee.observer is not None:
         said += " The noise of single words is not known for this kind of model, so there are no whiskers."

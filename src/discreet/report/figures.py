@@ -15,6 +15,9 @@ from discreet.report.markup import Html, Part, tag
 LABELLED = 60
 """With more topics than this, not all of their numbers could be read in a figure."""
 
+NUMBER = (22.0, 12.0)
+"""Width and height of three digits on the map. Where there are many topics, no two numbers lie closer."""
+
 LEVELS = 8
 """Shades of the matrix."""
 
@@ -77,12 +80,15 @@ def topic_map(facts: Facts) -> Html:
     height = (high - low)[1] / spread * (size - 2 * edge) + 2 * edge
     top = (size - height) / 2
     present, circles, numbers = facts.release.present, [], []
+    placed: list[tuple[float, float]] = []
     for k in np.argsort(-radii, kind="stable").tolist():  # small ones above large ones, and all numbers above these
-        x, y = at[k, 0], at[k, 1] - top
+        x, y = float(at[k, 0]), float(at[k, 1] - top)
         about = f"{facts.title(k)}: {', '.join(facts.release.vocabulary[w] for w in facts.best[k, :5])}"
         circle = tag("circle", tag("title", about), cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radii[k]:.1f}")
         circles.append(tag("g", circle, cls="topic" if present[k] else "topic absent", data_topic=k))
-        if facts.n_topics <= LABELLED or radii[k] > 7:  # the others would be a heap of digits; the table has them
+        free = all(abs(x - i) > NUMBER[0] or abs(y - j) > NUMBER[1] for i, j in placed)
+        if facts.n_topics <= LABELLED or free:  # the others would be a heap of digits; the table has them
+            placed.append((x, y))
             numbers.append(tag("text", str(k), x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle"))
     axes = [
         tag("line", x1=0, x2=size, y1=f"{height / 2:.1f}", y2=f"{height / 2:.1f}", cls="axis"),

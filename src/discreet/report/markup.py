@@ -90,8 +90,11 @@ def percent(share: float, most: int = 3) -> str:
 
 
 def plus_minus(error: float, share: float, most: int = 3) -> str:
-    """An error in percent, with as many digits after the point as its share has."""
-    return f"± {100 * error:.{_digits(100 * share, most)}f}"
+    """An error in percent, with as many digits after the point as its share has. One that is not zero never looks like
+    it. (The script writes the same.)"""
+    value, digits = 100 * error, _digits(100 * share, most)
+    least = 10.0**-digits
+    return f"± <{least:g}" if 0 < value < least / 2 else f"± {value:.{digits}f}"
 
 
 def _digits(value: float, most: int) -> int:

@@ -14,7 +14,8 @@ _STATUS = {
     Basis.NONE: ("bad", "Not private: give this page only to people who may read the documents."),
 }
 _MORE = {Unit.WORD: "a whole document", Unit.DOCUMENT: "all documents of one person", Unit.BIT: "a whole report"}
-
+_ONE_WORD = (Unit.WORD, Unit.BIT)
+"""Units that are less than what people mean by a text: the first lines of the page say so."""
 
 WEAK = 0.9
 """A promise by which an attacker may be right more often than this is called weak."""
@@ -25,6 +26,8 @@ def status(guarantee: Guarantee, odds: Odds) -> tuple[str, str]:
     best = odds.own or odds.bound
     if guarantee.basis is Basis.PROVEN and best is not None and best.accuracy > WEAK:
         return "bad", f"A weak promise, with a proof: an attacker may be right {percent(best.accuracy)} of the time."
+    if guarantee.basis is Basis.PROVEN and guarantee.unit in _ONE_WORD and guarantee.group == 1:
+        return "bad", f"The proof protects single words: {_MORE[guarantee.unit]} has less protection, or hardly any."
     return _STATUS[guarantee.basis]
 
 
@@ -54,10 +57,12 @@ def _lead(guarantee: Guarantee, odds: Odds) -> str:
             f"by which an attacker who guesses {odds.guess} would be right at most {percent(best.accuracy)} of the time"
         )
         return f"There is a published claim, {claim}. It is not proven: {'; '.join(guarantee.reasons)}."
-    return (
+    said = (
         f"An attacker who knows everything else and guesses {odds.guess} is right at most {percent(best.accuracy)} of "
         "the time. Tossing a coin is right 50% of the time. This is proven."
     )
+    whole = [reason for reason in guarantee.reasons if reason.startswith(WHOLE)] if guarantee.group == 1 else []
+    return said + "".join(f" {reason[0].upper()}{reason[1:]}." for reason in whole)
 
 
 def _odds(odds: Odds, guarantee: Guarantee) -> Html:

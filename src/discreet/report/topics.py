@@ -37,11 +37,11 @@ def overview(facts: Facts) -> Html:
         cls="control",
         hidden=True,
     )
-    said = (
-        "The numbers of topics never change, however they are sorted."
-        if release.topic_shares is None
-        else "Shares are of the text in each topic. The numbers of topics never change, however they are sorted."
-    )
+    said = "The numbers of topics never change, however they are sorted."
+    if release.share_errors is not None:
+        said = f"After ± stands one standard error of the privacy noise; whiskers are {CLEAR:g} of them. {said}"
+    if release.topic_shares is not None:
+        said = f"Shares are of the text in each topic. {said}"
     return tag(
         "section",
         tag("h2", "Topics", id="topics-title"),
@@ -133,6 +133,9 @@ def relations(facts: Facts) -> Html | None:
     unlabelled = (
         "" if facts.n_topics <= LABELLED else " There are too many topics for numbers on its sides: the table has them."
     )
+    crowded = (
+        "" if facts.n_topics <= LABELLED else " Numbers that would cover others are left out: point at the circle."
+    )
     return tag(
         "section",
         tag("h2", "How topics lie to each other", id="map-title"),
@@ -144,7 +147,7 @@ def relations(facts: Facts) -> Html | None:
                 tag(
                     "figcaption",
                     f"Similar topics lie close together. {sized}This plane holds {facts.plane.kept:.0%} of the squared "
-                    "distances (classical scaling of Hellinger distances); the rest cannot be drawn.",
+                    f"distances (classical scaling of Hellinger distances); the rest cannot be drawn.{crowded}",
                 ),
                 _behind(
                     table("Places in the map", ("topic", "name", "across", "up", "size"), places, numbers=(0, 2, 3, 4))

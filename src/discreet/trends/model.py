@@ -125,7 +125,7 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
         places = places_of(slices, y, corpus.n_documents)
         self._check_documents(slices, places, corpus)
         fit.ledger.would_take((plan.entry,))  # before the work on all documents
-        foreseen = plan.foreseen(self.n_units)
+        foreseen = plan.foreseen(self.n_units, fit.unit)
         if foreseen:
             warn_caller(foreseen)
         engine = open_slices(corpus, fit.groups, places, plan.n_slices, n_threads=self.n_threads)
@@ -153,8 +153,8 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
         )
         if not foreseen and not self.trends_.enough.any():
             warn_caller(
-                f"no slice is large enough to have shares: {plan.described()}. Choose longer periods or fewer classes, "
-                "a model with fewer topics, or a larger epsilon."
+                f"no slice is large enough to have shares: {plan.described(fit.unit)}. Choose longer periods or fewer "
+                "classes, a model with fewer topics, or a larger epsilon."
             )
         return self
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 
@@ -36,13 +37,14 @@ BEGINNING = "<!doctype html>\n<!-- discreet trends -->"
 """How a page starts: what is overwritten must be an earlier one."""
 
 
-def html(trends: Trends, title: str = "") -> str:
-    """The whole page."""
+def html(trends: Trends, title: str = "", names: Mapping[int, str] | None = None) -> str:
+    """The whole page. ``names`` are those that people gave to topics."""
     style = files("discreet.trends").joinpath("page.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     title = title or f"Topics by {trends.by}"
-    figures = "\n".join(_figure(trends, k) for k in range(trends.n_topics)) if trends.enough.any() else NOTHING
+    told = [f"Topic {k}: {names[k]}" if names and k in names else f"Topic {k}" for k in range(trends.n_topics)]
+    figures = "\n".join(_figure(trends, k, told[k]) for k in range(trends.n_topics)) if trends.enough.any() else NOTHING
     return f"""{BEGINNING}
 <html lang="en">
 <head>
@@ -102,7 +104,7 @@ def _with_model(trends: Trends) -> str:
     return f"<p>If the model was trained on the same documents, model and trends together have {escape(together)}.</p>"
 
 
-def _figure(trends: Trends, k: int) -> str:
+def _figure(trends: Trends, k: int, told: str) -> str:
     words = escape(" ".join(trends.topics[k]))
     overall, halves, moved = trends.overall(), trends.halves(), ""
     if overall is not None and halves is not None:
@@ -111,7 +113,7 @@ def _figure(trends: Trends, k: int) -> str:
         moved = f"{escape(halves[1].name)}: {_points(change)} ± {100 * margin:.2f} points{clear}"
         moved = f"<br><span class='soft'>{moved}</span>"
     draw = _classes_svg if trends.by == "class" else _line_svg
-    caption = f"<figcaption><b>Topic {k}</b> {words}{moved}</figcaption>"
+    caption = f"<figcaption><b>{escape(told)}</b> {words}{moved}</figcaption>"
     return f"<figure>{caption}\n{draw(trends, k)}\n{_numbers(trends, k)}</figure>"
 
 

@@ -66,21 +66,22 @@ class TrendsPlan:
         """Units that a slice needs to be shown."""
         return LEAST * self.noise * math.sqrt(self.n_topics)
 
-    def described(self) -> str:
-        """What is known before anything is spent."""
+    def described(self, unit: str = "unit") -> str:
+        """What is known before anything is spent; ``unit`` is "document" or "user", where it is known."""
+        weight = "; a user in n slices counts 1/√n in each" if unit == "user" else ""
         return (
-            f"noise of {self.noise:.3g} units in each of {counted(self.n_slices * self.n_topics, 'sum')}: a share of a "
-            f"slice of 1,000 units has a standard error of about {self.noise / 10:.2g} points, and a slice of fewer "
-            f"than about {math.ceil(self.fewest):,} units is not shown"
+            f"noise of {self.noise:.3g} {unit}s in each of {counted(self.n_slices * self.n_topics, 'sum')}: a share of "
+            f"a slice of 1,000 {unit}s has a standard error of about {self.noise / 10:.2g} points, and a slice of "
+            f"fewer than about {math.ceil(self.fewest):,} {unit}s is not shown{weight}"
         )
 
-    def foreseen(self, n_units: int | None) -> str:
+    def foreseen(self, n_units: int | None, unit: str = "unit") -> str:
         """Why nearly nothing will be shown, from public facts alone; empty if that is not known."""
         instead = "Choose longer periods or fewer classes, a model with fewer topics, or a larger epsilon."
-        needed = f"a slice needs about {counted(self.fewest, 'unit')} to be shown"
+        needed = f"a slice needs about {counted(self.fewest, unit)} to be shown"
         if n_units is not None and n_units < self.fewest * self.n_slices:
             slices = "in one slice" if self.n_slices == 1 else f"in {counted(self.n_slices, 'slice')}"
-            return f"these trends will hardly show anything: {needed}, and {n_units:,} units are {slices}. {instead}"
+            return f"these trends will hardly show anything: {needed}, and {n_units:,} {unit}s are {slices}. {instead}"
         if n_units is None and self.fewest > LARGE:
             return f"these trends will hardly show anything: {needed}. {instead}"
         return ""

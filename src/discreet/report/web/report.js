@@ -19,7 +19,10 @@ function percent(share, most = 3) {
   const value = 100 * share;
   return value > 0 && value < 10 ** -most ? `<${10 ** -most}%` : `${value.toFixed(digits(value, most))}%`;
 }
-const plusMinus = (error, share, most = 3) => `± ${(100 * error).toFixed(digits(100 * share, most))}`;
+function plusMinus(error, share, most = 3) {
+  const value = 100 * error, shown = digits(100 * share, most), least = 10 ** -shown;
+  return value > 0 && value < least / 2 ? `± <${least}` : `± ${value.toFixed(shown)}`;
+}
 const DIGITS = 2;
 
 // --- sorting ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ function element(tag, text, className) {
 
 function topic(k, { share, words }) {
   const card = element("div", undefined, "topic");
-  card.append(element("h3", share === null ? `Topic ${k + 1}` : `Topic ${k + 1} · ${(100 * share).toFixed(0)}% of the words`));
+  const title = `Topic ${k}`; // as in the topics and the models: numbers start at 0
+  card.append(element("h3", share === null ? title : `${title} · ${(100 * share).toFixed(0)}% of the words`));
   const list = element("ol");
   const most = words[0].probability;
   for (const { word, probability } of words) {
