@@ -116,7 +116,9 @@ def summed(
         parts = table.mapInArrow(_OneRow(task), "shards long, shape array<long>, cells binary").collect()
     if sum(part["shards"] for part in parts) != n_shards:  # [complete]
         raise InputError(f"Spark could not {doing}: it lost shards, or read some twice. Was their folder changed?")
-    total = task(iter(()))  # zeros, of the right shape: a table without a row has no partition
+    if not parts:  # a table without a row has no partition
+        return task(iter(()))
+    total = np.zeros(parts[0]["shape"], np.int64)
     for part in parts:
         total += np.frombuffer(part["cells"], "<i8").reshape(part["shape"])
     return total
