@@ -71,7 +71,7 @@ def test_every_set_is_listed(nothing_here):
     assert "stands in" in sets["enron"].description
 
 
-@pytest.mark.parametrize("name", ["20newsgroups", "arxiv", "neurips-cvpr", "enron", "novels"])
+@pytest.mark.parametrize("name", ["20newsgroups", "arxiv", "neurips-cvpr", "enron", "novels", "arxiv-titles"])
 def test_a_missing_set_says_where_to_get_it(name, nothing_here, monkeypatch):
     with pytest.raises(
         DataNotFound, match=r"DISCREET_DATA is not set. Get it from http.* and point DISCREET_DATA"
@@ -157,6 +157,8 @@ def test_fields_of_the_text_sets(nothing_here, monkeypatch):
     assert [found.name for found in available() if found.present][:4] == ["arxiv", "neurips-cvpr", "enron", "novels"]
     assert load("arxiv").labels.tolist() == ["cs"]
     assert load("arxiv").vocabulary == ("cat",)
+    assert load("arxiv-titles").vocabulary == ("zebra",)
+    assert load("arxiv-titles").labels.tolist() == ["cs"]
     assert load("arxiv", vocabulary=["cat", "dog"]).vocabulary.origin == "public"
     assert load("neurips-cvpr").collections.tolist() == ["CVPR"]
     assert load("enron").groups.tolist() == ["ann"]

@@ -104,6 +104,12 @@ _SETS = {
         "https://github.com/computationalstylistics/100_english_novels (fragments, as JSON lines with label, text)",
         columns=(("label", "label"),),
     ),
+    "arxiv-titles": _Set(
+        "the titles of the same 120,000 abstracts: short text, of nine words; labels are primary categories",
+        ("arxiv/arxiv_abstracts_120k.jsonl.bz2",),
+        "https://arxiv.org/help/bulk_data (JSON lines with label, title)",
+        columns=(("text", "title"), ("label", "label")),
+    ),
     "scenes": _Set(
         "4,485 grey pictures of 15 natural scenes, a collection each, read as visual words",
         ("scene15/index.csv", "scene15/scene15_small.tar.gz"),

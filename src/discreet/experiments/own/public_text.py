@@ -17,6 +17,8 @@ ABSTRACTS = "5,000 abstracts"
 
 SET_ASIDE = 5_000
 
+OF_ARXIV = ("arxiv", "arxiv-titles")
+
 OWN_WORDS, PUBLIC_WORDS = "of the private text", "of the public text"
 """Whose most frequent words are the public list."""
 
@@ -39,9 +41,9 @@ def pair(dataset: str, public: str | None, n_words: int, words: str) -> Pair:
         raise ValueError(f"{dataset}: {words} needs a public text of another set")
     listed = Vocabulary(chosen.most_frequent(n_words).vocabulary, "public")
     corpus = as_public(corpus.restrict(listed))
-    out = np.arange(corpus.n_documents) % (40 if dataset == "arxiv" else 10) == 0
+    out = np.arange(corpus.n_documents) % (40 if dataset in OF_ARXIV else 10) == 0
     pool = corpus[~out]
-    if dataset == "arxiv":  # set aside whether or not it is used, so that all cells train on the same abstracts
+    if dataset in OF_ARXIV:  # set aside whether or not it is used, so that all cells train on the same abstracts
         order = np.random.default_rng(0).permutation(pool.n_documents)
         aside, pool = pool[np.sort(order[:SET_ASIDE])], pool[np.sort(order[SET_ASIDE:])]
         known = aside if public == ABSTRACTS else known
