@@ -22,6 +22,9 @@ LISTED = 12
 _VALUE = re.compile(r".*@.*|[\d\s.,:/()+-]{4,}")
 """An address, or a date or another long number: what a file without a header has in its first row."""
 
+_YEAR = re.compile(r"[12]\d{3}")
+"""Classes are often years; as the name of a column it would be a value."""
+
 _NUMBERS = re.compile(rb"[\d\s.+-]{0,40}")
 
 
@@ -54,7 +57,7 @@ def is_name(value: Any) -> bool:
 
 def name_or_kind(value: Any) -> str:
     """A class that a message must name; of a text that stands in its place, the kind."""
-    return repr(value) if is_name(value) else kind_of(value)
+    return repr(value) if is_name(value) or _YEAR.fullmatch(str(value)) else kind_of(value)
 
 
 def listed_names(names: Iterable[Any]) -> list[str]:
