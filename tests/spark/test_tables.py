@@ -171,6 +171,13 @@ QUOTING = {
     f"in record parsing: [{SECRET}].",
     "ValueError": "An exception was thrown from the Python worker. Please see the stack trace below.\n"
     f"Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nValueError: not a number: '{SECRET}'\n",
+    "DUPLICATED_MAP_KEY": f"[DUPLICATED_MAP_KEY] Duplicate map key {SECRET} was found. SQLSTATE: 23505",
+    "USER_RAISED_EXCEPTION": f"[USER_RAISED_EXCEPTION] a row is bad: {SECRET}. SQLSTATE: P0001",
+    "FAILED_EXECUTE_UDF": f"{BUILT_IN}, most recent failure: Lost task 0.0: org.apache.spark.SparkException: "
+    "[FAILED_EXECUTE_UDF] User defined function (`f`: (string) => int) failed due to: java.lang.RuntimeException: "
+    f"{SECRET}. SQLSTATE: 39000\nCaused by: java.lang.RuntimeException: {SECRET}\n",
+    "IllegalArgumentException": f"{BUILT_IN}, most recent failure: Lost task 0.0 (10.0.0.2 executor 1): "
+    f"java.lang.IllegalArgumentException: not a row: {SECRET}\n\tat com.example.Source.read(Source.java:1)",
     "NumberFormatException": f'{BUILT_IN}\nCaused by: java.lang.NumberFormatException: For input string: "{SECRET}"\n',
 }
 
@@ -187,6 +194,8 @@ def test_what_spark_says_of_a_cluster_is_told():
     assert str(_told(text, "compute a round", "Make room.")) == (
         "Spark could not compute a round: No space left on device. Make room."
     )
+    text = f"{BUILT_IN}, most recent failure: Lost task 0.3: ExecutorLostFailure (executor 1 exited). Reason: lost"
+    assert "Reason: lost" in str(_told(text, "compute a round", ""))
 
 
 @quiet

@@ -14,7 +14,7 @@ import threading
 import numpy as np
 import pytest
 
-from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer, engines
+from discreet import Budget, BudgetFile, Ledger, PrivateLDA, PrivateVectorizer, VariationalLDA, engines
 from discreet._errors import BudgetExceeded, InputError
 from discreet._random import Key
 from discreet.corpus import Vocabulary, lda_corpus
@@ -126,14 +126,17 @@ BESIDE = ("model", "plan", "engine", "payment", "alpha", "word_prior", "known", 
 """What `PrivateRounds` is given anew when it resumes."""
 
 
-def test_a_state_of_another_version_is_refused_before_it_is_charged(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", [PrivateLDA, VariationalLDA])
+def test_a_state_of_another_version_is_refused_before_it_is_charged(tmp_path, monkeypatch, kind):
+    """Also of a model that takes these rounds as they are: its state is theirs."""
+    given = {"epsilon": 4.0, "n_rounds": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 4, "n_threads": 1}
     with monkeypatch.context() as earlier:
         earlier.setattr(private_rounds.PrivateRounds, "version", private_rounds.PrivateRounds.version - 1)
         with pytest.raises(Stop):
-            model(tmp_path / "c", callbacks=interrupted_at(5)).fit(CORPUS)
+            kind(3, **given, callbacks=interrupted_at(5)).fit(CORPUS)
     noted = (tmp_path / "c" / "spent.jsonl").read_bytes()
     with pytest.raises(InputError, match="or another version of discreet"):
-        model(tmp_path / "c").fit(CORPUS)
+        kind(3, **given).fit(CORPUS)
     assert (tmp_path / "c" / "spent.jsonl").read_bytes() == noted
 
 

@@ -92,6 +92,9 @@ def test_a_collection_that_a_half_may_lack_is_refused_before_training() -> None:
     with pytest.raises(InputError, match="none of the collection 'rare'"):
         open_bank(corpus, Plan(CROSS), 8, n_processes=1)
     open_bank(corpus, Plan(LDA), 8, n_processes=1)  # which reads no collections
+    text = "Ann has been ill since the beginning of March"  # --collection named the column of text
+    with pytest.raises(InputError, match="none of the collection a string of 45 characters"):
+        open_bank(documents(["east"] * (N - 1) + [text]), Plan(CROSS), 8, n_processes=1)
 
 
 def test_documents_without_collections_are_refused() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from discreet import LDA, Corpus, PrivateCrossLDA, PrivateLDA
+from discreet import LDA, Budget, Corpus, Ledger, PrivateCrossLDA, PrivateLDA, PrivateVectorizer
 from discreet._errors import InputError, WouldLeak
 from discreet.corpus import Vocabulary, lda_corpus
 from discreet.models.knowledge import TEXT, public_knowledge
@@ -200,8 +200,6 @@ def test_collections_take_it_too(private, text):
     ids=["empty", "number", "no vector", "other words", "lengths", "not fitted", "a text"],
 )
 def test_what_is_refused_before_anything_is_charged(private, public, message):
-    from discreet import Budget, Ledger
-
     ledger = Ledger(Budget(20.0, 1e-6))
     with pytest.raises(ValueError, match=message):
         short(public=public, ledger=ledger).fit(private)
@@ -224,11 +222,30 @@ def test_seed_words_and_public_text_go_together(private, text):
 @hopeless
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_that_were_selected_are_not_lost_to_public_text_without_them(text, kind):
-    from discreet import PrivateVectorizer
-
     texts = [" ".join(f"zebra{'abc'[(i + j) % 3]}" for j in range(5)) for i in range(300)]
     selection = PrivateVectorizer(epsilon=20.0, random_state=1)
     selected = selection.fit_transform(texts)
     with pytest.warns(UserWarning, match="none of the selected words"):
         model = short(public=KINDS[kind](text), epsilon=40.0).fit(selected)
+    assert not any("public=" in reason for reason in model.guarantee_.reasons)
+
+
+@hopeless
+@pytest.mark.parametrize("kind", ["text without these words", "vectors of several lengths", "no numbers", "zeros"])
+def test_words_that_were_selected_are_not_lost_to_public_text_that_is_broken(kind):
+    """What is wrong shows when the words are known, and they are paid for then."""
+    words = [f"zebra{letter}" for letter in "abc"]
+    read = Corpus.from_texts([" ".join(words), "quagga okapi quagga okapi"])
+    given: Any = {
+        "text without these words": read[[1]],
+        "vectors of several lengths": {"zebraa": [1.0, 0.0], "zebrab": [1.0], "zebrac": [0.0, 1.0]},
+        "no numbers": {"zebraa": [1.0, 0.0], "zebrab": ["one", "two"]},
+        "zeros": {word: [0.0, 0.0] for word in words},
+    }[kind]
+    ledger = Ledger()
+    texts = [" ".join(f"zebra{'abc'[(i + j) % 3]}" for j in range(5)) for i in range(300)]
+    selected = PrivateVectorizer(epsilon=20.0, ledger=ledger).fit_transform(texts)
+    with pytest.warns(UserWarning, match="given as public= is not used: "):
+        model = short(public=given, epsilon=40.0, ledger=ledger, random_state=None).fit(selected)
+    assert np.isfinite(model.components_).all()
     assert not any("public=" in reason for reason in model.guarantee_.reasons)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,20 @@ def test_told_is_the_same_in_chunks_and_knows_what_words_are_about(text, monkeyp
     truth = shrink.profiles(topics)
     common = corpus.word_counts > 100
     assert np.corrcoef(whole[common].ravel(), truth[common].ravel())[0, 1] > 0.9
+
+
+def test_what_is_told_takes_little_memory(text, monkeypatch):
+    """It is asked for at the end of a fit, when everything is paid for."""
+    corpus, _ = text
+    many = np.random.default_rng(1).dirichlet(np.full(60, 0.1), 200).T + 1e-6
+    whole = told.told(corpus, many / many.sum(axis=0), np.full(200, 0.1), 1)
+    monkeypatch.setattr(told, "CELLS", 1 << 14)
+    tracemalloc.start()
+    found = told.told(corpus, many / many.sum(axis=0), np.full(200, 0.1), 1)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(found, whole)
+    assert most < 8 * 200 * corpus.to_counts().nnz / 4  # of one table of all words of all documents by topics
 
 
 def test_a_word_that_public_text_lacks_is_told_to_be_in_all_topics(text):

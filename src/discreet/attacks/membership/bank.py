@@ -23,6 +23,7 @@ from discreet.attacks.membership.recipe import Recipe, published_topics
 from discreet.attacks.membership.statistics import NAMES, statistics_of
 from discreet.corpus import Corpus, Vocabulary
 from discreet.corpus.collections import collection_labels
+from discreet.corpus.unquoted import name_or_kind
 
 VERSION = 1
 """Increase it when a stored model would have other statistics."""
@@ -168,10 +169,10 @@ def _check_collections(corpus: Corpus, members: BoolArray) -> None:
     labels, numbers = np.unique(collection_labels(corpus), return_inverse=True)
     present = np.stack([np.bincount(numbers[row], minlength=len(labels)) > 0 for row in members])
     if not present.all():
-        label = labels[int(np.argmin(present.all(axis=0)))]
+        label = labels.tolist()[int(np.argmin(present.all(axis=0)))]
         raise InputError(
-            f"some random half of the documents has none of the collection {str(label)!r}, and its model could not "
-            "read that collection. Leave out collections of few documents, or join them."
+            f"some random half of the documents has none of the collection {name_or_kind(label)}, and its model could "
+            "not read that collection. Leave out collections of few documents, or join them."
         )
 
 

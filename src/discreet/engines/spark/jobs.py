@@ -28,12 +28,20 @@ CANCELS, PAUSE = 20, 0.1
 
 _OURS = re.compile(r"discreet\._errors\.(?:InputError|DataNotFound|SelfTestFailed): ([^\n]*)")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-_ANY = re.compile(r"(?:^|\n)(?:Caused by: )?([\w.$]*(?:Exception|Error)): ([^\n]+)")
+_ANY = re.compile(r"(?:^|\n)(?:Caused by: )?[\w.$]*(?:Exception|Error): ([^\n]+)")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9]*(?:[_.][A-Z0-9]+)+)\]")
-_QUOTES = re.compile(
-    r"SQLSTATE: 22|MALFORMED_|Traceback \(most recent call last\)|(?:Format|Parse|Parsing|DateTime)Exception\b"
+_QUOTES = re.compile(r"SQLSTATE: (?:2|3[89]|P0)|MALFORMED_|Traceback \(most recent call last\)")
+"""Errors of the data and of its constraints (SQLSTATE 2x), of functions that users wrote (38, 39), of ``raise_error``
+(P0) and of Python in a task: their messages repeat values."""
+_KIND = re.compile(r"(\w+(?:Exception|Error)): ")
+_OF_A_CLUSTER = re.compile(
+    r"(?:Spark|SparkConnectGrpc|Analysis|Py4J\w+|IO|EOF|Remote|Permission|AccessDenied|AccessControl|ClosedChannel"
+    r"|(?:NoSuch)?File(?:NotFound|AlreadyExists|System)?|(?:Parent)?NotDirectory|DirectoryNotEmpty|UnsupportedFileSystem"
+    r"|Connect|Connection|Socket|\w*Timeout|UnknownHost|NoRouteToHost|(?:Metadata)?FetchFailed"
+    r"|(?:Spark)?OutOfMemory|StackOverflow|ClassNotFound|NoClassDefFound)(?:Exception|Error)"
 )
-"""Errors of the data (SQLSTATE 22), of parsers, and of Python in a task: their messages repeat values."""
+"""Kinds of errors that speak of machines, files and Spark itself. Of any other kind only the name is told: whoever
+wrote the table's source or its functions has put into the message what they liked, values of the table for instance."""
 
 
 @contextmanager
@@ -67,12 +75,14 @@ def _told(text: str, doing: str, advice: str) -> InputError:
             f"the executors cannot import {missing[1]}. Install the same discreet[spark] on every worker, or send a "
             "packed environment with spark.archives; PYSPARK_PYTHON names the Python that workers start."
         )
-    causes = _ANY.findall(text) or [("error", text.strip().partition("\n")[0])]
-    kind, cause = causes[-1]
-    if _QUOTES.search(text):
+    causes = _ANY.findall(text) or [text.strip().partition("\n")[0]]
+    cause, kinds = causes[-1], _KIND.findall(text)
+    of_data = _QUOTES.search(text)
+    if of_data or not all(map(_OF_A_CLUSTER.fullmatch, kinds)):
         found = _CONDITION.search(text)
-        name = found[1] if found else kind.rpartition(".")[2]
-        cause, advice = f"{name} (the log of Spark has its message, which may repeat values of the table)", ""
+        name = found[1] if found else kinds[-1] if kinds else "an error"
+        cause = f"{name} (the log of Spark has its message, which may repeat values of the table)"
+        advice = "" if of_data else advice
     return InputError(" ".join([f"Spark could not {doing}: {cause.strip()[:300]}.", advice]).strip())
 
 

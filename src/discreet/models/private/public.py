@@ -85,12 +85,25 @@ def known(public: Any, vocabulary: Vocabulary, n_topics: int, *, n_threads: int 
     """What is known of the words of ``vocabulary`` for a model of ``n_topics`` topics."""
     stems = same_stem(vocabulary.words)
     links = [stems] if stems.nnz else []
-    if vocabulary.origin == "private-selection" and public is not None and not _in_common(public, vocabulary):
-        # the words are paid for: what was given as public is of no use, but the fit must not fail now
-        warn_caller("the public text has none of the selected words, so it is not used.")
-        public = None
     if public is None:
         return Known(tuple(links))
+    # the words are paid for: if what was given as public is of no use for them, the fit must not fail now
+    paid = vocabulary.origin == "private-selection"
+    if paid and not _in_common(public, vocabulary):
+        warn_caller("the public text has none of the selected words, so it is not used.")
+        return Known(tuple(links))
+    try:
+        return _known(public, vocabulary, n_topics, links, n_threads)
+    except InputError as error:
+        if not paid:
+            raise
+        warn_caller(f"what was given as public= is not used: {error}")
+        return Known(tuple(links))
+
+
+def _known(
+    public: Any, vocabulary: Vocabulary, n_topics: int, links: list[sp.csr_matrix], n_threads: int | None
+) -> Known:
     if isinstance(public, Mapping):
         return Known((nearest(_vectors(public, vocabulary)), *links), condition=VECTORS)
     given = found = public_knowledge(public, vocabulary, n_topics=n_topics, n_threads=n_threads)

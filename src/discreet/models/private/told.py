@@ -21,7 +21,11 @@ PRIOR = 1.0
 """Tokens of each word that are assumed to be spread as all text is."""
 
 CHUNK = 4096
-"""Documents at once: a table of their words by topics is made."""
+"""Documents at once: a table of them by topics is made."""
+
+CELLS = 1 << 22
+"""Of a table of the words of documents by topics: with long documents and many topics a whole one takes gigabytes, and
+the topics are paid for when it is made."""
 
 
 def some(text: Corpus) -> Corpus:
@@ -36,7 +40,10 @@ def told(text: Corpus, topics: FloatArray, alpha: FloatArray, n_threads: int | N
     counts, found = text.to_counts(), np.zeros(topics.shape)
     for first in range(0, text.n_documents, CHUNK):
         mixed, pairs = theta[first : first + CHUNK], counts[first : first + CHUNK].tocoo()
-        likelihood = (mixed[pairs.row] * topics[pairs.col]).sum(axis=1)
+        likelihood, step = np.empty(pairs.nnz), max(CELLS // topics.shape[1], 1)
+        for start in range(0, pairs.nnz, step):
+            part = slice(start, start + step)
+            likelihood[part] = (mixed[pairs.row[part]] * topics[pairs.col[part]]).sum(axis=1)
         pairs.data = pairs.data / np.maximum(likelihood, 1e-300)
         found += pairs.tocsr().T @ mixed
     found *= topics

@@ -195,7 +195,7 @@ class VariationalLDA(SampledUnits, Placed):
             fit.end((published.rounds,), published.epsilon, *assumed, *conditions)
         else:
             plan = self._plan(corpus.n_words, fit.vocabulary_entries)
-            fit.resume(plan.entries)
+            fit.resume(plan.entries, version=VariationalRounds.version)
             engine = self._engine(corpus, fit.groups, fit.key, self.max_tokens)
             with closing(engine):
                 payment = fit.pay(
