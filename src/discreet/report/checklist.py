@@ -1,4 +1,4 @@
-"""What the curator still has to see to: after the pyramid of NIST SP 800-226, in our words.
+"""What is left to the curator: after the pyramid of NIST SP 800-226, in our words.
 
 Near, Darais, Lefkovitz and Howarth, *Guidelines for Evaluating Differential Privacy Guarantees*, NIST Special
 Publication 800-226, 2025: each layer of the pyramid is worth only as much as those below it. A model folder can settle
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from discreet.privacy import Basis, Observer, Unit
 from discreet.privacy.guarantee import rounded_up
 from discreet.release.release import Release
-from discreet.report.markup import Html, Part, tag
+from discreet.report.markup import Html, Part, tag, whole
 
 SOURCE = (
     "After the pyramid of NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (Near, Darais, "
@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
 def checklist(release: Release) -> Html:
     parts: list[Part] = [
-        tag("h2", "What is still to be seen to", id="check-title"),
+        tag("h2", "What is left to do", id="check-title"),
         tag("p", SOURCE, cls="soft"),
     ]
     for layer, questions in layers(release):
@@ -38,8 +38,8 @@ def checklist(release: Release) -> Html:
             tag(
                 "li",
                 tag("strong", question.title),
-                tag("p", tag("span", "here: ", cls="settled"), question.settled) if question.settled else None,
-                tag("p", tag("span", "to see to: ", cls="open"), question.open),
+                tag("p", tag("span", "here: ", cls="settled"), whole(question.settled)) if question.settled else None,
+                tag("p", tag("span", "to do: ", cls="open"), whole(question.open)),
             )
             for question in questions
         ]
