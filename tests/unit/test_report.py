@@ -14,6 +14,7 @@ import pytest
 
 from discreet import Guarantee, InputError, LocalLDA, PrivateLDA, Release
 from discreet.corpus.synthetic import lda_corpus
+from discreet.evaluation.similarity import hellinger
 from discreet.privacy import SEEDED, Basis, Entry, Observer, Relation, Unit
 from discreet.privacy.events import (
     BoundedRangeDraw,
@@ -30,7 +31,6 @@ from discreet.privacy.events import (
 from discreet.privacy.guarantee import rounded_up
 from discreet.privacy.odds import percent as up
 from discreet.privacy.told import told
-from discreet.evaluation.similarity import hellinger
 from discreet.release.usefulness import CLEAR
 from discreet.report import read_names, report_html, write_report
 from discreet.report.facts import STOPS, Facts
