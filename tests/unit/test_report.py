@@ -255,6 +255,7 @@ def test_the_checklist_of_a_model_that_promises_nothing() -> None:
     text = page(make_release(guarantee=Guarantee.none("exact counts"), ledger=[])).section("check")
     assert "There is no proof: exact counts" in text
     assert "Keep the model where the documents are" in text
+    assert "here: Nothing is proven, so there are no conditions to keep. In the middle" in text  # and nothing to do
 
 
 # --- the ledger ------------------------------------------------------------------------------------------------------
@@ -547,6 +548,8 @@ def test_a_notebook_shows_the_short_form() -> None:
     release = make_release(topic_shares=np.array([0.1, 0.5, 0.001, 0.399]), share_errors=np.full(4, 0.01))
     html = release._repr_html_()
     assert all(sentence.split(",")[0] in html for sentence in release.odds().sentences())
-    assert html.index("<td>1</td><td>50.0% ± 1.0%</td>") < html.index("<td>0</td>")
+    assert html.index("<td>1</td><td>50.00% ± 1.00%</td>") < html.index("<td>0</td>")
+    exact = make_release(topic_shares=np.full(4, 0.25), share_errors=np.full(4, 3e-5))
+    assert "25.00% ± &lt;0.01%" in exact._repr_html_()  # an error that is not zero never looks like it
     assert "<script" not in nasty_release()._repr_html_()
     assert "and 10 more topics" in make_release(60)._repr_html_()
