@@ -1252,7 +1252,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
     "private as published": (
         words,
         (*PRIVATE, *WORDS, "--as-published"),
-        "private takes no --as-published. Leave it out. It goes with --method subsampled or spectral or hybrid",
+        "private takes no --as-published. Leave it out. It goes with --method subsampled, spectral, hybrid",
     ),
     "lda as published": (nothing, (*FIT, "texts.jsonl", "--as-published"), "lda takes no --as-published"),
     "adaptive private": (
@@ -1349,9 +1349,10 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
         "^discreet: /proc/x.csv cannot be written: [^.]*. Choose another place.$",
     ),
     "unknown command": (nothing, ("fti",), "No such command 'fti'. Did you mean 'fit'"),
-    "no subcommand": (nothing, ("data",), "Missing command"),
+    "no subcommand": (nothing, ("data",), "Missing command: ls. See"),
+    "no subcommand of several": (nothing, ("collect",), "Missing command: serve, .* or backup. See"),
     "no model": (nothing, ("topics", "modle"), "modle does not exist"),
-    "foreign folder": (nothing, ("topics", "."), "not a release"),
+    "foreign folder": (nothing, ("topics", "."), "not a model folder"),
     "damaged release": (raw("model/topics.npy", JUNK), ("topics", "model"), "damaged release: topics.npy has changed"),
     "no words": (nothing, ("topics", "model", "-n", "0"), "--words"),
     "other language": (

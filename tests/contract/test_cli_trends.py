@@ -54,6 +54,8 @@ def test_a_page_a_table_and_json(run, mails, tmp_path, home):
         assert "with the model, if it was trained on the same documents: ε = " in done.out
         assert "1 of 5 slices are not shown" in done.out
         assert "a slice of 1,000 documents has a standard error of about" in done.err
+        assert "\tchange in points\t" in done.out
+        assert "± is one standard error of the noise" in done.err
         assert "2000" not in done.out + done.err  # how many documents there are
         assert out.stat().st_mode & 0o077 == 0o044
         assert run(*mails, *YEARS, "--epsilon", 0.5, "-o", out).code == 2  # it exists

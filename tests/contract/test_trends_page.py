@@ -93,3 +93,7 @@ def test_a_browser_opens_it_from_disk_and_asks_for_nothing(tmp_path):
         assert colours == {"rgb(255, 255, 255)", "rgb(22, 22, 22)"}
         browser.set_window_size(360, 700)
         assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_paper_is_white_whatever_the_theme():
+    assert "@media screen and (prefers-color-scheme: dark)" in html(made())

@@ -105,6 +105,15 @@ def test_words_of_a_proof() -> None:
     assert "every statistic released" in str(PROVEN)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "factor"), [(4.0, "54.6"), (3.99348, "54.3"), (8.0, "2,990"), (20.0, "486,000,000")]
+)
+def test_a_printed_factor_is_never_less_and_a_plain_number(epsilon: float, factor: str) -> None:
+    promise = Guarantee(epsilon, 1e-6, Unit.DOCUMENT, Observer.STATISTICS, Relation.ADD_REMOVE, Basis.PROVEN)
+    assert f"at most {factor} times as likely" in str(promise)
+    assert float(factor.replace(",", "")) >= math.exp(epsilon)
+
+
 def test_a_huge_epsilon_is_called_by_its_name() -> None:
     huge = Guarantee(810.0, 1e-6, Unit.WORD, Observer.TRAJECTORY, Relation.REPLACE, Basis.PROVEN)
     assert "protects nothing in practice" in str(huge)

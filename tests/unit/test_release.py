@@ -265,7 +265,7 @@ def test_nothing_else_is_overwritten(tmp_path: Path, what: str, overwrite: bool)
         if what == "folder":
             (path / "release.json").write_text('{"format": "of somebody else"}')
     before = everything_in(tmp_path)
-    with pytest.raises(ReleaseError, match=r"exists already|is not a release"):
+    with pytest.raises(ReleaseError, match=r"exists already|is not a model folder"):
         make().save(path, overwrite=overwrite)
     assert everything_in(tmp_path) == before
 
@@ -448,8 +448,8 @@ def test_folders_of_earlier_versions_are_read(saved: Path, version: int, gone: t
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "gone": (shutil.rmtree, "does not exist"),
-    "empty": (emptied, "not a release: it has no release.json"),
-    "no head": (lambda p: (p / "release.json").unlink(), "not a release: it has no release.json"),
+    "empty": (emptied, "not a model folder: it has no release.json"),
+    "no head": (lambda p: (p / "release.json").unlink(), "not a model folder: it has no release.json"),
     "no topics": (lambda p: (p / "topics.npy").unlink(), "topics.npy is missing"),
     "no words": (lambda p: (p / "vocabulary.txt").unlink(), "vocabulary.txt is missing"),
     "head cut": (lambda p: os.truncate(p / "release.json", 40), "not valid JSON"),
@@ -514,5 +514,5 @@ def test_damage_is_one_clear_line(saved: Path, monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_file_is_not_a_release(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("hello")
-    with pytest.raises(ReleaseError, match="is not a release"):
+    with pytest.raises(ReleaseError, match="is not a model folder"):
         Release.load(tmp_path / "model")

@@ -14,6 +14,7 @@ import pytest
 
 from discreet import Guarantee, InputError, LocalLDA, PrivateLDA, Release
 from discreet.corpus.synthetic import lda_corpus
+from discreet.evaluation.similarity import hellinger
 from discreet.privacy import SEEDED, Basis, Entry, Observer, Relation, Unit
 from discreet.privacy.events import (
     BoundedRangeDraw,
@@ -254,6 +255,7 @@ def test_the_checklist_of_a_model_that_promises_nothing() -> None:
     text = page(make_release(guarantee=Guarantee.none("exact counts"), ledger=[])).section("check")
     assert "There is no proof: exact counts" in text
     assert "Keep the model where the documents are" in text
+    assert "here: Nothing is proven, so there are no conditions to keep. In the middle" in text  # and nothing to do
 
 
 # --- the ledger ------------------------------------------------------------------------------------------------------
@@ -263,8 +265,7 @@ def test_the_ledger_is_a_history() -> None:
     release = make_release()
     text = page(release).section("ledger")
     assert "1 word frequencies 1 Gaussian noise of 20" in text
-    assert "2 topic counts 20 Gaussian noise of 12 falling to 8; each unit takes part" in text
-    assert "with probability 0.1" in text
+    assert "2 topic counts 20 Gaussian noise of 12 falling to 8; each document takes part with probability 0.1" in text
     assert text.endswith(f" {rounded_up(release.guarantee.epsilon, 4)}")  # the last step has spent all of it
 
 
@@ -285,6 +286,13 @@ def test_the_ledger_is_a_history() -> None:
 )
 def test_every_event_is_told_in_words(event, words: str) -> None:
     assert words in told([Entry(event, 2, "x")])
+    assert "unit" not in told([Entry(event, 2, "x")], "user")
+
+
+def test_no_line_ends_inside_a_number() -> None:
+    found = page(make_release())
+    assert "plus 1e-06 (δ)" in found.section("promise")
+    assert {element["text"] for element in found.all("span", **{"class": "whole"})} == {"1e-06"}
 
 
 def test_a_ledger_that_cannot_be_read_is_none() -> None:
@@ -359,6 +367,22 @@ def test_few_topics_are_not_drawn_larger_than_many(n_topics: int) -> None:
     assert re.search(r'viewBox="0 0 560 ', drawing), drawing
 
 
+def test_the_colours_of_the_matrix_have_a_scale() -> None:
+    found = re.search(r"from (0\.\d\d) \(no colour\) to (0\.\d\d) \(the strongest", page(make_release()).section("map"))
+    assert found is not None
+    likeness = 1 - hellinger(make_release().topics)[~np.eye(4, dtype=bool)]
+    assert [float(number) for number in found.groups()] == [round(likeness.min(), 2), round(likeness.max(), 2)]
+
+
+def test_the_only_pair_has_a_colour_and_all_of_the_map_is_drawn() -> None:
+    text = report_html(make_release(2))
+    assert 'class="shade4"' in text
+    assert "from" not in text.partition("Similarity of each pair")[2].partition("</figcaption>")[0]
+    assert "holds 100% of" in text
+    assert "cannot be drawn" not in text
+    assert "cannot be drawn" in report_html(make_release(5))
+
+
 def test_numbers_on_the_map_of_many_topics_can_be_read() -> None:
     for n_topics in (60, 200):
         drawn, _, below = report_html(make_release(n_topics)).partition('aria-label="Map')[2].partition("</svg>")
@@ -392,6 +416,14 @@ def test_shares_with_errors_are_shown_by_prevalence() -> None:
     assert "After ± stands one standard error" in found.section("topics")
     assert rows[-1]["class"] == "absent"
     assert "only the 3 topics that the text is known to have" in found.section("topics")
+    (heading,) = [e for e in found.all("th", scope="col") if e["text"].strip() == "share"]
+    assert heading["class"] == "number", "it stands above numbers that are aligned to the right"
+
+
+def test_where_the_noise_hides_all_topics_there_is_nothing_to_choose() -> None:
+    found = page(make_release(topic_shares=np.full(4, 0.25), share_errors=np.full(4, 0.2)))
+    assert "No topic is known to be in the text" in found.section("topics")
+    assert not found.all("input", id="known")
 
 
 def test_words_that_public_text_does_not_have() -> None:
@@ -516,6 +548,8 @@ def test_a_notebook_shows_the_short_form() -> None:
     release = make_release(topic_shares=np.array([0.1, 0.5, 0.001, 0.399]), share_errors=np.full(4, 0.01))
     html = release._repr_html_()
     assert all(sentence.split(",")[0] in html for sentence in release.odds().sentences())
-    assert html.index("<td>1</td><td>50.0% ± 1.0%</td>") < html.index("<td>0</td>")
+    assert html.index("<td>1</td><td>50.00% ± 1.00%</td>") < html.index("<td>0</td>")
+    exact = make_release(topic_shares=np.full(4, 0.25), share_errors=np.full(4, 3e-5))
+    assert "25.00% ± &lt;0.01%" in exact._repr_html_()  # an error that is not zero never looks like it
     assert "<script" not in nasty_release()._repr_html_()
     assert "and 10 more topics" in make_release(60)._repr_html_()

@@ -21,6 +21,7 @@ from discreet import (
     Trends,
     WouldLeak,
 )
+from discreet.cli.wording import in_options
 from discreet.corpus import Corpus, Vocabulary
 from discreet.privacy import Basis, Guarantee, Observer, Relation, Unit
 from discreet.trends.model import COUNTED_APART, LEFT_OUT, PUBLIC_MODEL
@@ -340,8 +341,9 @@ def test_a_model_of_users_needs_users(release):
     promise = Guarantee(1.0, 1e-6, Unit.USER, Observer.STATISTICS, Relation.ADD_REMOVE, Basis.PROVEN)
     ledger, users = Ledger(), replace(release, guarantee=promise, ledger=[])
     trends = PrivateTrends(users, by="year", start="2015", end="2018", ledger=ledger)
-    with pytest.raises(InputError, match="without user ids the trends would protect single documents only"):
+    with pytest.raises(InputError, match="without user ids the trends would protect single documents only") as refused:
         trends.fit(TEXTS, DATES)
+    assert in_options(str(refused.value)).count("--group") == 1
     assert not ledger.entries
     trends = PrivateTrends(users, by="year", start="2015", end="2018").fit(TEXTS, DATES, groups=range(4000))
     assert trends.guarantee_.unit is Unit.USER

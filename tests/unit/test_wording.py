@@ -90,6 +90,10 @@ def test_every_option_of_fit_that_sets_a_parameter_is_known():
             "Invalid value for '--configuration': Input should be less than or equal to 4.",
             "Invalid value for --configuration: it must be at most 4.",
         ),
+        (
+            "Invalid value for '-n' / '--words': Input should be greater than or equal to 1",
+            "Invalid value for --words: it must be at least 1.",
+        ),
         ("Invalid value for '--seed': 'x' is not an integer.", "Invalid value for '--seed': 'x' is not an integer."),
     ],
 )

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from discreet._errors import DiscreetError
+from discreet._errors import DiscreetError, either
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -72,7 +72,7 @@ def _run(arguments: list[str]) -> int:
         path = context.command_path if context is not None else "discreet"
         from discreet.cli.wording import bad_value
 
-        text = _unknown_option(error) or bad_value(error.format_message().rstrip())
+        text = _unknown_option(error) or _missing_command(error) or bad_value(error.format_message().rstrip())
         return _refuse(f"{text}{'' if text.endswith(('.', '?')) else '.'} See '{path} --help'.")
     return code if isinstance(code, int) else 0
 
@@ -96,6 +96,14 @@ def _unknown_option(error: Any) -> str | None:
     begun = [one for one in names if one.startswith(name.strip("-"))]
     near = begun[:1] or difflib.get_close_matches(name.strip("-"), names, n=1)
     return f"No such option: {name}.{f' Did you mean --{near[0]}?' if near else ''}"
+
+
+def _missing_command(error: Any) -> str | None:
+    """The message for a group of commands without one, with all that it has."""
+    context = getattr(error, "ctx", None)
+    if context is None or not error.format_message().startswith("Missing command"):
+        return None
+    return f"Missing command: {either(context.command.list_commands(context))}."
 
 
 def _refuse(message: str) -> int:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet._catalogue import METHODS, Form, Model
-from discreet._errors import InputError
+from discreet._errors import InputError, either
 
 if TYPE_CHECKING:
     from discreet.models.base import TopicModel
@@ -158,7 +158,7 @@ def _hint(chosen: Chosen, option: str) -> str:
     if model.method in takers:
         return ""
     public = any(option in form.options and not form.private for other in METHODS.values() for form in other.forms)
-    return f" It goes with {'' if chosen.private or public else '--epsilon and '}--method {' or '.join(takers)}."
+    return f" It goes with {'' if chosen.private or public else '--epsilon and '}--method {either(takers)}."
 
 
 def _all_options(model: Model) -> set[str]:

@@ -96,12 +96,13 @@ UNKNOWN = 10
 
 def _prevalent_topics(release: Release, words: Sequence[str], most: int | None) -> int:
     """The topics that the text is known to have, with their shares; and words that the public text does not know."""
+    from discreet.release.notebook import share_text
     from discreet.release.release import PRESENT
 
     assert release.topic_shares is not None
     assert release.share_errors is not None
     rows = [
-        (str(k), f"{share:.2%} ± {error:.2%}", words[k])
+        (str(k), share_text(share, error), words[k])
         for k, (share, error) in enumerate(zip(release.topic_shares, release.share_errors, strict=True))
         if release.present[k]
     ]
@@ -111,7 +112,7 @@ def _prevalent_topics(release: Release, words: Sequence[str], most: int | None) 
         note(f"{hardly} of {release.n_topics} topics are not shown: the text hardly has them, or the noise hides them")
     unknown = [(word, share, error) for word, share, error in release.unknown_words() if share > PRESENT * error]
     if unknown:
-        found = ", ".join(f"{printable(word)} {share:.2%} ± {error:.2%}" for word, share, error in unknown[:UNKNOWN])
+        found = ", ".join(f"{printable(word)} {share_text(share, error)}" for word, share, error in unknown[:UNKNOWN])
         note(f"words that the public text does not have, with their share: {found}")
     return max(0, len(rows) - most) if most else 0
 

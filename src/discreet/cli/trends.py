@@ -46,6 +46,9 @@ PANELS = {
 }
 """How ``trends --help`` shows the parameters below."""
 
+NOISE = "± is one standard error of the noise; (noise?) marks what may be noise alone"
+"""Under the table on the terminal."""
+
 SHOWN_WORDS = 6
 """Words of a topic in the table on the terminal."""
 
@@ -232,8 +235,8 @@ def _report(found: Trends, output: Path, *, quiet: bool, as_json: bool) -> None:
         return
     say = show.note if output == STDOUT else typer.echo
     if not quiet:
-        if output != STDOUT:
-            _table(found)
+        if output != STDOUT and _table(found):
+            show.note(NOISE)
         few = int((~found.enough).sum())
         if few:
             say(f"{few} of {len(found.slices)} slices are not shown: by their noisy size they are too small, or empty")
@@ -247,11 +250,12 @@ def _report(found: Trends, output: Path, *, quiet: bool, as_json: bool) -> None:
         say(f"wrote {output}")
 
 
-def _table(found: Trends) -> None:
-    """Both halves of the time, and the change between them; for classes, the largest share."""
+def _table(found: Trends) -> bool:
+    """Both halves of the time, and the change between them in points; for classes, the largest share. False if no slice
+    has shares."""
     leading, halves, overall = found.leading(), found.halves(), found.overall()
     if leading is None:
-        return
+        return False
     words = [" ".join(topic[:SHOWN_WORDS]) for topic in found.topics]
 
     def cell(share: float, error: float) -> str:
@@ -269,9 +273,9 @@ def _table(found: Trends) -> None:
             for k, i in enumerate(best)
         ]
         show.table(("topic", "most in", "share", "words"), rows, right=("topic", "share"), labels=("most in",))
-        return
+        return True
     (first, second), (moved, margin) = halves, overall
-    names = ("topic", first.name, second.name, "change", "words")
+    names = ("topic", first.name, second.name, "change in points", "words")
     rows_over_time = [
         (
             str(k),
@@ -283,6 +287,7 @@ def _table(found: Trends) -> None:
         for k in range(found.n_topics)
     ]
     show.table(names, rows_over_time, right=names[:4])
+    return True
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ _LIMITS = {
 
 def bad_value(message: str) -> str:
     """The message about a value that an option does not take, in our words where they are known."""
-    found = re.fullmatch(r"Invalid value for '(--[\w-]+)'(?: / '-\w')*: Input should be (.*?)\.?", message)
+    found = re.fullmatch(r"Invalid value for (?:'-\w' / )*'(--[\w-]+)'(?: / '-\w')*: Input should be (.*?)\.?", message)
     if found is None:
         return message
     for theirs, ours in _LIMITS.items():

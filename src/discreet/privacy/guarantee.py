@@ -280,7 +280,7 @@ class Guarantee:
         if self.epsilon > _UNLIMITED:
             factor = "so much more likely that this protects nothing in practice"
         else:
-            factor = f"at most {math.exp(self.epsilon):.3g} times as likely"
+            factor = f"at most {_times(self.epsilon)} times as likely"
         plus = f", plus {self.delta:g} (δ)" if self.delta else ""
         larger = f" A whole {_LARGER[self.unit]} has less protection." if self.unit in _LARGER else ""
         larger = "".join(f" {r[0].upper()}{r[1:]}." for r in self.reasons if r.startswith(WHOLE)) or larger
@@ -323,6 +323,12 @@ class Guarantee:
 def observed(observer: Observer) -> str:
     """What this observer sees, in words."""
     return _OBSERVERS[observer]
+
+
+def _times(epsilon: float) -> str:
+    """e^ε with three digits, rounded up, as people write it: 2,950 and not 2.95e+03."""
+    factor = float(rounded_up(math.exp(epsilon), 3))
+    return f"{factor:,.0f}" if factor >= 1000 else f"{factor:g}"
 
 
 def _group_delta(epsilon: float, delta: float, n: int) -> float:

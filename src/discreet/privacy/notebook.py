@@ -22,7 +22,7 @@ def ledger_html(ledger: Ledger) -> str:
     title, *rest = str(ledger).splitlines()
     end = rest[len(ledger.entries) :]
     rows = "".join(
-        f"<tr><td>{escape(label)}</td><td>{times:,}</td><td>{escape(told(together))}</td></tr>"
+        f"<tr><td>{escape(label)}</td><td>{times:,}</td><td>{escape(told(together, str(ledger.unit)))}</td></tr>"
         for label, times, together in steps(ledger.entries)
     )
     head = "<tr><th>charged for</th><th>times</th><th>how</th></tr>"

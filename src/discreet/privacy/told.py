@@ -30,66 +30,66 @@ def steps(entries: Sequence[Entry]) -> Iterator[tuple[str, int, list[Entry]]]:
         yield label or "(no label)", sum(entry.count for entry in together), together
 
 
-def told(entries: Sequence[Entry]) -> str:
-    """Entries of one kind in words; those of rounds may differ in their noise."""
+def told(entries: Sequence[Entry], unit: str = "unit") -> str:
+    """Entries of one kind in words; those of rounds may differ in their noise. ``unit`` is what the ledger protects."""
     events = [entry.event for entry in entries]
     gaussian = [event for event in events if isinstance(event, DiscreteGaussianRelease | GaussianRelease)]
-    return _gaussian(gaussian) if gaussian else _told(events[0])
+    return _gaussian(gaussian, unit) if gaussian else _told(events[0], unit)
 
 
-def _gaussian(events: Sequence[DiscreteGaussianRelease | GaussianRelease]) -> str:
+def _gaussian(events: Sequence[DiscreteGaussianRelease | GaussianRelease], unit: str) -> str:
     noise = sorted({float(f"{event.sigma:.3g}") for event in events}, reverse=True)
     many = {f"{event.cells:,} numbers, " for event in events if isinstance(event, DiscreteGaussianRelease)}
     amount = f"{noise[0]:g}" if len(noise) == 1 else f"{noise[0]:g} falling to {noise[-1]:g}"
     rate = min(event.sampling_rate for event in events)
-    part = "" if rate == 1 else f"; each unit takes part by a coin of its own, with probability {rate:.3g}"
+    part = "" if rate == 1 else f"; each {unit} takes part with probability {rate:.3g}, by a coin of its own"
     return f"{''.join(sorted(many))}Gaussian noise of {amount}{part}"
 
 
 @singledispatch
-def _told(event: Event) -> str:
+def _told(event: Event, unit: str) -> str:
     return str(event)
 
 
 @_told.register
-def _(event: ThresholdedVocabulary) -> str:
+def _(event: ThresholdedVocabulary, unit: str) -> str:
     return (
         f"words whose weight passes a threshold after Gaussian noise of {event.sigma:.3g}; at most "
-        f"{counted(event.max_words, 'word')} of one unit count, and a word that only one unit has passes with "
+        f"{counted(event.max_words, 'word')} of one {unit} count, and a word that only one {unit} has passes with "
         f"probability {event.delta_threshold:.2g} at most"
     )
 
 
 @_told.register
-def _(event: LaplaceRelease) -> str:
+def _(event: LaplaceRelease, unit: str) -> str:
     return f"one number, Laplace noise of {event.scale:.3g}"
 
 
 @_told.register
-def _(event: DiscreteLaplacePair) -> str:
+def _(event: DiscreteLaplacePair, unit: str) -> str:
     return f"counts, discrete Laplace noise of scale {2 / event.epsilon:.3g}"
 
 
 @_told.register
-def _(event: DiscreteLaplaceRelease) -> str:
+def _(event: DiscreteLaplaceRelease, unit: str) -> str:
     return f"{counted(event.cells, 'number')}, discrete Laplace noise of {event.scale / event.sensitivity:.3g}"
 
 
 @_told.register
-def _(event: BoundedRangeDraw) -> str:
+def _(event: BoundedRangeDraw, unit: str) -> str:
     return f"one draw, whose log-probabilities move within {event.eta:.3g}"
 
 
 @_told.register
-def _(event: PureRelease) -> str:
+def _(event: PureRelease, unit: str) -> str:
     return f"something that is private by itself with ε = {event.epsilon:.4g}"
 
 
 @_told.register
-def _(event: NonPrivate) -> str:
+def _(event: NonPrivate, unit: str) -> str:
     return "released without protection"
 
 
 @_told.register
-def _(event: UnknownEvent) -> str:
+def _(event: UnknownEvent, unit: str) -> str:
     return f"{event.name}, which this version of the program does not know"

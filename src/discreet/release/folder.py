@@ -73,7 +73,9 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
         strange = sorted(set(os.listdir(target)) - set(KNOWN))
         if not is_release(target) or strange:
             found = f"it holds {strange[0]!r}" if strange else "it has no release.json of discreet"
-            raise ReleaseError(f"{path} is not a release ({found}), so it is not overwritten. Choose another place.")
+            raise ReleaseError(
+                f"{path} is not a model folder ({found}), so it is not overwritten. Choose another place."
+            )
     elif target.exists():
         hint = ", or pass overwrite=True" if is_release(target) else ""
         raise ReleaseError(f"{path} exists already. Choose another place{hint}.")
@@ -200,13 +202,15 @@ def _read(path: Path) -> tuple[dict[str, FloatArray], tuple[str, ...], dict[str,
 def _read_head(path: Path) -> dict[str, Any]:
     """release.json, if this code can understand it."""
     if not (path / "release.json").is_file():
-        raise ReleaseError(f"{path} is not a release: it has no release.json. Name a folder that `discreet fit` made.")
+        raise ReleaseError(
+            f"{path} is not a model folder: it has no release.json. Name a folder that `discreet fit` made."
+        )
     try:
         head = json.loads((path / "release.json").read_text("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{path} is a damaged release: release.json is not valid JSON ({error}).") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise ReleaseError(f"{path} is not a release: its release.json was written by something else.")
+        raise ReleaseError(f"{path} is not a model folder: its release.json was written by something else.")
     found = head.get("format_version")
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
         raise ReleaseError(f"{path} is a damaged release: release.json has no format version.")

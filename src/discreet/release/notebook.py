@@ -28,7 +28,9 @@ def release_html(release: Release) -> str:
     best = release.top_words()
     own = release.collection_top_words()
     for k in order[:MOST_TOPICS]:
-        share = "" if shares is None else f"<td>{shares[k]:.1%}{'' if errors is None else f' ± {errors[k]:.1%}'}</td>"
+        share = (
+            "" if shares is None else f"<td>{escape(share_text(shares[k], None if errors is None else errors[k]))}</td>"
+        )
         words = [escape(" ".join(best[k]))]
         words += [f"{escape(str(label))}: {escape(' '.join(topics[k]))}" for label, topics in own.items()]
         rows.append(f"<tr><td>{k}</td>{share}<td>{'<br>'.join(words)}</td></tr>")
@@ -36,3 +38,10 @@ def release_html(release: Release) -> str:
     left = release.n_topics - len(rows)
     more = f"<div>and {left:,} more topics</div>" if left else ""
     return "".join(f"<div>{line}</div>" for line in about) + f"<table>{head}{''.join(rows)}</table>{more}"
+
+
+def share_text(share: float, error: float | None = None) -> str:
+    """An error that is not zero never looks like it."""
+    if error is None:
+        return f"{share:.1%}"
+    return f"{share:.2%} ± {'<0.01%' if 0 < error < 5e-5 else f'{error:.2%}'}"

@@ -1,4 +1,4 @@
-"""What the curator still has to see to: after the pyramid of NIST SP 800-226, in our words.
+"""What is left to the curator: after the pyramid of NIST SP 800-226, in our words.
 
 Near, Darais, Lefkovitz and Howarth, *Guidelines for Evaluating Differential Privacy Guarantees*, NIST Special
 Publication 800-226, 2025: each layer of the pyramid is worth only as much as those below it. A model folder can settle
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from discreet.privacy import Basis, Observer, Unit
 from discreet.privacy.guarantee import rounded_up
 from discreet.release.release import Release
-from discreet.report.markup import Html, Part, tag
+from discreet.report.markup import Html, Part, tag, whole
 
 SOURCE = (
     "After the pyramid of NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (Near, Darais, "
@@ -25,12 +25,12 @@ class Question(NamedTuple):
     settled: str
     """What this model says about it; empty if it can say nothing."""
     open: str
-    """What is left to the curator."""
+    """What is left to the curator; empty if there is nothing."""
 
 
 def checklist(release: Release) -> Html:
     parts: list[Part] = [
-        tag("h2", "What is still to be seen to", id="check-title"),
+        tag("h2", "What is left to do", id="check-title"),
         tag("p", SOURCE, cls="soft"),
     ]
     for layer, questions in layers(release):
@@ -38,8 +38,8 @@ def checklist(release: Release) -> Html:
             tag(
                 "li",
                 tag("strong", question.title),
-                tag("p", tag("span", "here: ", cls="settled"), question.settled) if question.settled else None,
-                tag("p", tag("span", "to see to: ", cls="open"), question.open),
+                tag("p", tag("span", "here: ", cls="settled"), whole(question.settled)) if question.settled else None,
+                tag("p", tag("span", "to do: ", cls="open"), whole(question.open)) if question.open else None,
             )
             for question in questions
         ]
@@ -80,7 +80,7 @@ def _unit(release: Release) -> Question:
         return Question(title, said, left)
     if unit is Unit.WORD:
         return Question(title, said, "A document has many words: decide whether words are what needs protection.")
-    return Question(title, said, "People who answer more than once have as many reports, and the cost of each adds up.")
+    return Question(title, said, "Count the reports of each person: the cost of each adds up.")
 
 
 def _conditions(release: Release) -> Question:
@@ -90,7 +90,7 @@ def _conditions(release: Release) -> Question:
             "What it assumes", "Nothing about this run.", "Choose parameters without looking at the documents."
         )
     if not conditions:
-        return Question("What it assumes", "", "There is no proof whose conditions could be kept.")
+        return Question("What it assumes", "Nothing is proven, so there are no conditions to keep.", "")
     return Question("What it assumes", "", f"Make sure that {'; that '.join(conditions)}.")
 
 
@@ -99,7 +99,8 @@ def _trust(release: Release) -> Question:
         return Question(
             "Who is trusted",
             "Nobody but the device of each person: noise is added before a report is sent.",
-            "The program on the device must be the one that was promised. That a report came, and when, is visible.",
+            "Make sure that the program on the device is the one that was promised. That a report came, and when, is "
+            "visible.",
         )
     return Question(
         "Who is trusted",
@@ -149,6 +150,6 @@ _SECURITY = Question(
 _COLLECTION = Question(
     "How the documents came together",
     "",
-    "Differential privacy begins when documents are read. Consent, storage, access and deletion are not its subject, "
-    "and a leak there is not made good by noise here.",
+    "Check consent, storage, access and deletion. Differential privacy begins when documents are read, and noise does "
+    "not mend an earlier leak.",
 )

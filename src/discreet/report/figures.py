@@ -116,7 +116,8 @@ def matrix(facts: Facts) -> Html:
     n, left = len(order), 26.0 if facts.n_topics <= LABELLED else 2.0
     others = likeness[~np.eye(n, dtype=bool)]
     least, most = float(others.min()), float(others.max())
-    shade = np.clip((LEVELS * (likeness - least) / ((most - least) or 1.0)).astype(int), 0, LEVELS - 1)
+    scaled = (likeness - least) / (most - least) if most > least else np.full_like(likeness, 0.5)
+    shade = np.clip((LEVELS * scaled).astype(int), 0, LEVELS - 1)
     np.fill_diagonal(shade, LEVELS)
     wide = 560.0  # also of few topics, or the drawing would be stretched, with huge numbers
     cell = min(56.0, (wide - left) / n)
@@ -126,8 +127,8 @@ def matrix(facts: Facts) -> Html:
         d = "".join(f"M{j} {i}h1v1h-1z" for i, j in zip(rows.tolist(), columns.tolist(), strict=True))
         if d:
             parts.append(tag("path", d=d, cls=f"shade{level}"))
-    scaled = tag("g", parts, transform=f"translate({left:g} {left:g}) scale({cell:.3f})")
-    return drawing(wide, left + n * cell, "Similarity of all pairs of topics", scaled, _labels(order, left, cell))
+    drawn = tag("g", parts, transform=f"translate({left:g} {left:g}) scale({cell:.3f})")
+    return drawing(wide, left + n * cell, "Similarity of all pairs of topics", drawn, _labels(order, left, cell))
 
 
 def _labels(order: IntArray, left: float, cell: float) -> Iterable[Html]:

@@ -56,14 +56,14 @@ def _steps(entries: Sequence[Entry], release: Release) -> Html:
 
     rows: list[tuple[str, ...]] = []
     before: list[Entry] = []
-    delta = release.guarantee.delta
+    delta, unit = release.guarantee.delta, str(release.guarantee.unit or "unit")
     if release.guarantee.basis is Basis.NONE:  # seeded, for instance: its planned δ
         planned = release.parameters.get("delta")
         delta = planned if isinstance(planned, float) and 0 < planned < 1 else 1e-6
     for number, (label, times, together) in enumerate(steps(entries), start=1):
         before += together
         so_far = accounting.epsilon(before, delta)
-        rows.append((str(number), label, f"{times:,}", told(together), rounded_up(so_far, 4)))
+        rows.append((str(number), label, f"{times:,}", told(together, unit), rounded_up(so_far, 4)))
     columns = ("step", "released", "times", "how", f"ε so far, at δ = {delta:g}")
     return table("The ledger, step by step", columns, rows, numbers=(0, 2, 4))
 

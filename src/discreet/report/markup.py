@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any, TypeAlias
@@ -16,6 +17,9 @@ VOID = frozenset({"col", "input", "meta"})
 
 EMPTY = frozenset({"rect", "path", "line"})
 """SVG elements that this package never fills."""
+
+
+_POWER = re.compile(r"(\d(?:\.\d+)?e-\d+)")
 
 
 class Html(str):
@@ -47,6 +51,11 @@ def tag(name: str, /, *parts: Part, **attributes: Any) -> Html:
     if name in EMPTY:
         return Html(f"<{name}{written}/>")
     return Html(f"<{name}{written}>{join(*parts)}</{name}>")
+
+
+def whole(text: str) -> list[Part]:
+    """A sentence in which no line ends inside a number such as 1e-06."""
+    return [tag("span", part, cls="whole") if i % 2 else part for i, part in enumerate(_POWER.split(text))]
 
 
 def data(identifier: str, value: Any) -> Html:

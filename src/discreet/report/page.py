@@ -138,7 +138,7 @@ def _header(release: Release, title: str, kind: str, said: str) -> Html:
         ("map", "Map"),
         ("each", "Each topic"),
     ]
-    links += [("check", "Still to be seen to"), ("ledger", "What was charged"), ("made", "How it was made")]
+    links += [("check", "Left to do"), ("ledger", "What was charged"), ("made", "How it was made")]
     if release.n_topics < 2:
         links.remove(("map", "Map"))
     inner: list[Part] = [tag("a", name, href=f"#{place}") for place, name in links]

@@ -6,7 +6,7 @@ from discreet.privacy import Basis, Guarantee, Observer, Unit
 from discreet.privacy.guarantee import RESUMED, WHOLE, observed, rounded_up
 from discreet.privacy.odds import Guess, Odds, percent
 from discreet.report.figures import odds_figure
-from discreet.report.markup import Html, Part, table, tag
+from discreet.report.markup import Html, Part, table, tag, whole
 
 _STATUS = {
     Basis.PROVEN: ("good", "Private, with a proof: may be given to everyone for whom the promise below is enough."),
@@ -34,11 +34,11 @@ def status(guarantee: Guarantee, odds: Odds) -> tuple[str, str]:
 def promise(guarantee: Guarantee, odds: Odds) -> Html:
     parts: list[Part] = [tag("h2", "What is promised", id="promise-title")]
     if odds.bound is None:
-        parts.append(tag("p", str(guarantee), cls="lead"))
+        parts.append(tag("p", whole(str(guarantee)), cls="lead"))
     else:
         parts += [tag("p", _lead(guarantee, odds), cls="lead"), _odds(odds, guarantee), tag("h3", "The same exactly")]
         exactly = str(guarantee).split(" It assumes: ")[0]  # which has a list of its own
-        parts += [tag("p", exactly), _numbers(guarantee)]
+        parts += [tag("p", whole(exactly)), _numbers(guarantee)]
     happened = [reason for reason in guarantee.reasons if reason.startswith(RESUMED)]
     lists = [
         _list("It holds if", guarantee.conditions if guarantee.basis is Basis.PROVEN else ()),
@@ -124,4 +124,4 @@ def _not_promised(guarantee: Guarantee) -> list[str]:
 def _list(title: str, items: list[str] | tuple[str, ...]) -> Html | None:
     if not items:
         return None
-    return tag("div", tag("h3", title), tag("ul", [tag("li", item) for item in items]))
+    return tag("div", tag("h3", title), tag("ul", [tag("li", whole(item)) for item in items]))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreet._errors import counted
 from discreet._types import FloatArray
 from discreet.release.usefulness import CLEAR
 from discreet.report.facts import Facts
@@ -29,11 +30,11 @@ def overview(facts: Facts) -> Html:
     if useful is not None:
         summary = useful.summary()
         verdict = tag("p", f"{summary[0].upper()}{summary[1:]}", cls="verdict good" if useful.useful else "verdict bad")
-    absent = int((~release.present).sum())
+    present = int(release.present.sum())
     known = tag(
         "label",
         tag("input", type="checkbox", id="known"),
-        f" only the {facts.n_topics - absent} topics that the text is known to have",
+        tag("span", f"only the {counted(present, 'topic')} that the text is known to have"),
         cls="control",
         hidden=True,
     )
@@ -42,12 +43,14 @@ def overview(facts: Facts) -> Html:
         said = f"After ± stands one standard error of the privacy noise; whiskers are {CLEAR:g} of them. {said}"
     if release.topic_shares is not None:
         said = f"Shares are of the text in each topic. {said}"
+    if not present:
+        said = f"No topic is known to be in the text: the noise hides them all. {said}"
     return tag(
         "section",
         tag("h2", "Topics", id="topics-title"),
         verdict,
         tag("p", said, cls="soft"),
-        known if absent else None,
+        known if 0 < present < facts.n_topics else None,
         _rows(facts),
         id="topics",
         aria_labelledby="topics-title",
@@ -68,6 +71,7 @@ def _rows(facts: Facts) -> Html:
             "th",
             tag("button", title, type="button", data_sort=key),
             scope="col",
+            cls="number" if key == "share" else None,
             aria_sort=("descending" if key == "share" else "ascending") if key == initial else None,
         )
         for key, title in keys
@@ -122,7 +126,7 @@ def relations(facts: Facts) -> Html | None:
     points, weights = facts.plane.points, facts.weights
     sized = "Areas are shares of the text. " if facts.release.topic_shares is not None else ""
     places = [
-        (str(k), facts.name(k) or "–", f"{points[k, 0]:.3f}", f"{points[k, 1]:.3f}", percent(float(weights[k])))
+        (str(k), facts.name(k) or "–", *(_coordinate(at) for at in points[k]), percent(float(weights[k])))
         for k in range(facts.n_topics)
     ]
     alike = [
@@ -130,15 +134,17 @@ def relations(facts: Facts) -> Html | None:
         for k in range(facts.n_topics)
     ]
     columns = ("topic", "name", "most similar", "second", "third")[: 2 + min(3, facts.n_topics - 1)]
-    unlabelled = (
-        "" if facts.n_topics <= LABELLED else " There are too many topics for numbers on its sides: the table has them."
+    numbered = (
+        "the numbers are theirs." if facts.n_topics <= LABELLED else "there are too many to number, see the table."
     )
+    kept = f"{facts.plane.kept:.0%}"
+    rest = "" if kept == "100%" else "; the rest cannot be drawn"
     crowded = (
         "" if facts.n_topics <= LABELLED else " Numbers that would cover others are left out: point at the circle."
     )
     return tag(
         "section",
-        tag("h2", "How topics lie to each other", id="map-title"),
+        tag("h2", "How similar the topics are", id="map-title"),
         tag(
             "div",
             tag(
@@ -146,8 +152,8 @@ def relations(facts: Facts) -> Html | None:
                 topic_map(facts),
                 tag(
                     "figcaption",
-                    f"Similar topics lie close together. {sized}This plane holds {facts.plane.kept:.0%} of the squared "
-                    f"distances (classical scaling of Hellinger distances); the rest cannot be drawn.{crowded}",
+                    f"Similar topics lie close together. {sized}This plane holds {kept} of the squared "
+                    f"distances (classical scaling of Hellinger distances){rest}.{crowded}",
                 ),
                 _behind(
                     table("Places in the map", ("topic", "name", "across", "up", "size"), places, numbers=(0, 2, 3, 4))
@@ -158,8 +164,7 @@ def relations(facts: Facts) -> Html | None:
                 matrix(facts),
                 tag(
                     "figcaption",
-                    "Similarity of each pair, 1 − Hellinger distance: the stronger the colour, the more similar. "
-                    f"Similar topics are neighbours here; the numbers are theirs.{unlabelled}",
+                    _scale(facts) + (f" Similar topics are neighbours here; {numbered}" if facts.n_topics > 2 else ""),
                 ),
                 _behind(table("The most similar topics of each", columns, alike, numbers=(0,))),
             ),
@@ -167,6 +172,21 @@ def relations(facts: Facts) -> Html | None:
         ),
         id="map",
         aria_labelledby="map-title",
+    )
+
+
+def _coordinate(at: float) -> str:
+    return f"{at:.3f}".replace("-", "−")
+
+
+def _scale(facts: Facts) -> str:
+    """What the colours of the matrix stand for."""
+    found = 1 - facts.distances[~np.eye(facts.n_topics, dtype=bool)]
+    least, most = f"{found.min():.2f}", f"{found.max():.2f}"
+    if least == most:
+        return f"Similarity of each pair, 1 − Hellinger distance: {least}."
+    return (
+        f"Similarity of each pair, 1 − Hellinger distance: from {least} (no colour) to {most} (the strongest colour)."
     )
 
 
@@ -184,7 +204,7 @@ def _behind(made: Html) -> Html:
 
 
 def look_up(facts: Facts) -> Html:
-    label = tag("label", "Where does a word stand?", for_="word")
+    label = tag("label", "Look up a word", for_="word")
     field = tag("input", type="search", id="word", autocomplete="off", autocapitalize="off", spellcheck="false")
     return tag(
         "section",

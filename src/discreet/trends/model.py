@@ -193,8 +193,8 @@ class PrivateTrends(ShowsGuarantee, Seeded, Paying, BaseEstimator):  # type: ign
         if release.guarantee.unit is Unit.USER and unit is not Unit.USER and not self.public_model:
             raise InputError(
                 "the model protects all documents of one user, and without user ids the trends would protect single "
-                "documents only. Name the user of each document (groups=, or --group on the command line); where "
-                "nobody has two documents, any id of a document will do."
+                "documents only. Name the user of each document (groups=); where nobody has two "
+                "documents, any id of a document will do."
             )
 
     def _model_condition(self, release: Release) -> str:
