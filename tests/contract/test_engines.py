@@ -65,8 +65,6 @@ def opened(backend: Any, opening: str, *, users: Any = None, n_threads: int = 1,
         return backend.open_moments(corpus, users, max_tokens=20, key=key, n_threads=n_threads)
     if opening == "open_slices":
         return backend.open_slices(corpus, users, np.arange(corpus.n_documents) % 3 - 1, 2, n_threads=n_threads)
-    if opening == "open_proportions":
-        return backend.open_proportions(corpus, users, key, max_tokens=30, n_threads=n_threads)
     return getattr(backend, opening)(corpus, users, K, key, max_tokens=30, n_threads=n_threads)
 
 

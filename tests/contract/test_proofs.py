@@ -62,10 +62,18 @@ PROOFS = {
         (
             "models/adapted/model.py",
             "models/adapted/adapting.py",
+            "models/adapted/senses.py",
             "engines/threads/proportions.py",
             "kernels/sums/clipped.py",
         ),
-        ("training/inputs.py", "engines/threads/units.py", "mechanisms/release.py"),
+        (
+            "training/inputs.py",
+            "engines/threads/units.py",
+            "engines/threads/variational.py",
+            "engines/threads/sums.py",
+            "kernels/sums/residuals.py",
+            "mechanisms/release.py",
+        ),
         least=12,
     ),
     "trends/proof.md": Proof(

@@ -34,9 +34,10 @@ from tests.support.neighbours import (
     people,
     recorded,
     used,
+    watched,
 )
 
-RELEASES = 3
+RELEASES = 4
 ATTRIBUTES = ("share_errors_", "word_frequencies_", "frequency_errors_", "public_frequencies_")
 
 
@@ -60,6 +61,7 @@ def fit(corpus: Corpus, known: Any, answers: list[np.ndarray] | None = None, tra
         return real[1](self, topics, alpha, **grid)
 
     with (
+        watched(run, ThreadProportions, "residuals"),
         recorded(run, answers),
         patch.object(model, "Adapting", training),
         patch.object(ThreadProportions, "root_counts", root_counts),
@@ -87,7 +89,7 @@ def test_neighbours_differ_by_one_clipped_contribution(level, known):
     d, d1, found = compared(level, known)
     assert found == set()
     assert len(d.exact) == RELEASES == d.charged_for
-    assert len(d.inputs) == 2
+    assert len(d.inputs) == 3
     assert d.model.ledger_.unit == d1.model.ledger_.unit == Unit(level)
     lengths = used(d, d1)
     assert min(lengths) > 0.9  # the comparison did see the unit, and it was clipped: the bound is reached
@@ -136,6 +138,7 @@ BROKEN = {
     ExactNumbers: "a step reads private data",
     ExactFrequencies: "the model reads private data",
     ExactOrder: "the model reads private data",
+    opened_anew(Adapting, "_learn_senses"): "noise used twice",
     opened_anew(Adapting, "_learn_prevalence"): "noise used twice",
 }
 
@@ -147,7 +150,7 @@ def test_broken_copies_are_caught(level, training, known):
 
 
 @levels
-@pytest.mark.parametrize("sums", ["root_counts", "proportions"])
+@pytest.mark.parametrize("sums", ["root_counts", "residuals", "proportions"])
 def test_a_missing_clip_is_caught(level, sums, known):
     real = getattr(ThreadProportions, sums)
 
@@ -160,7 +163,7 @@ def test_a_missing_clip_is_caught(level, sums, known):
         assert "sensitivity" in compared(level, known)[2]
 
 
-@pytest.mark.parametrize("sums", ["root_counts", "proportions"])
+@pytest.mark.parametrize("sums", ["root_counts", "residuals", "proportions"])
 def test_clipping_documents_instead_of_users_is_caught(sums, known):
     real = getattr(ThreadProportions, sums)
 

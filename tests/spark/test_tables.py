@@ -222,7 +222,7 @@ CAP = {"max_tokens": 10}
 OPENINGS: dict[str, tuple[tuple[Any, ...], dict[str, int]]] = {
     "open_units": ((None, 2), CAP),
     "open_variational_units": ((None, 2), CAP),
-    "open_proportions": ((None,), CAP),
+    "open_proportions": ((None, 2), CAP),
     "open_sweeps": ((2,), {}),
     "open_collapsed": ((2,), {}),
 }

@@ -84,8 +84,25 @@ def test_the_guarantee_names_its_conditions(fitted):
     assert [entry.label for entry in fitted._spent] == [
         "histogram of unit sizes",
         "word frequencies",
+        "words in topics",
         "prevalence of topics",
     ]
+
+
+@pytest.mark.parametrize(("epsilon", "clear"), [(8.0, True), (0.02, False)])
+def test_words_move_to_the_topics_in_which_they_are_used(known, epsilon, clear):
+    """The public text does not have the word, so it is expected in every topic alike."""
+    of_law = [t + " newest" * t.startswith("law") for t in texts(1500, {"sea": 0.5, "law": 0.5}, 3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ε = 0.02 is too small for anything
+        model = AdaptedLDA(public=known, epsilon=epsilon, random_state=1).fit(
+            Corpus.from_texts(of_law, vocabulary=LIST)
+        )
+    sea, law = (model.components_[:, LIST.columns[word]].argmax() for word in ("seaa", "lawa"))
+    more = model.components_[law, LIST.columns["newest"]] / model.components_[sea, LIST.columns["newest"]]
+    assert more > 2 if clear else 0.7 < more < 1.4  # one step of EM from 1
+    mixture = model.alpha_ / model.alpha_.sum() @ model.components_
+    assert np.abs(mixture - model.word_frequencies_).sum() < 1e-6
 
 
 def test_a_release_marks_what_is_hardly_there(fitted, tmp_path):
@@ -163,7 +180,7 @@ def test_private_text_is_not_public(documents):
 def test_fit_text_takes_the_words_of_the_public_text():
     model = fit_text(AdaptedLDA(4, public=PUBLIC, epsilon=4.0, n_threads=1), PRIVATE)
     assert set(model.release().vocabulary) == set(PUBLIC.vocabulary)
-    assert len(model._spent) == 3  # nothing for words
+    assert len(model._spent) == 4  # nothing for words
     few = fit_text(AdaptedLDA(4, public=PUBLIC, epsilon=4.0), PRIVATE, max_words=9)
     ranked = np.argsort(-PUBLIC.word_counts, kind="stable")[:9]
     assert set(few.release().vocabulary) == {PUBLIC.vocabulary[i] for i in ranked}

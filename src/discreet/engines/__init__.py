@@ -55,12 +55,12 @@ def open_units(
 
 
 def open_proportions(
-    corpus: Corpus, groups: AnyArray | None, key: Key, *, max_tokens: int, n_threads: int | None = None
+    corpus: Corpus, groups: AnyArray | None, n_topics: int, key: Key, *, max_tokens: int, n_threads: int | None = None
 ) -> ProportionEngine:
-    """Word use and topic proportions of units."""
+    """Rounds of local variational steps; word use and topic proportions of units."""
     from discreet.engines.threads.proportions import ThreadProportions
 
-    return ThreadProportions(corpus, groups, 1, key, max_tokens=max_tokens, n_threads=n_threads)
+    return ThreadProportions(corpus, groups, n_topics, key, max_tokens=max_tokens, n_threads=n_threads)
 
 
 def open_slices(

@@ -218,18 +218,6 @@ class WordEngine(_Units, Protocol):
         up. Weights and ``clip`` are in steps of the grid."""
 
 
-class ProportionEngine(WordEngine, Protocol):
-    """Word counts and topic proportions of all units, without rounds."""
-
-    def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
-        """As ``word_counts``, with the square root of each count: a word that a unit repeats says less the more often
-        it is repeated."""
-
-    def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
-        """The proportions of ``topics``, topic × word, in all units, times ``scale``, each unit's clipped and cut to
-        whole numbers, added up. ``scale`` and ``clip`` are in steps of the grid."""
-
-
 class SliceEngine(Protocol):
     """Topic proportions of all units by slice. Nothing is random."""
 
@@ -264,6 +252,18 @@ class UnitEngine(WordEngine, Protocol):
         ``clip`` where it is longer and cut to whole numbers: their squares, added up as integers, are at most ⌊clip²⌋.
         ``cell_weights`` and ``clip`` are in steps of the grid.
         """
+
+
+class ProportionEngine(UnitEngine, Protocol):
+    """Rounds, and besides them the use of words and of topics by all units."""
+
+    def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
+        """As ``word_counts``, with the square root of each count: a word that a unit repeats says less the more often
+        it is repeated."""
+
+    def proportions(self, topics: FloatArray, alpha: FloatArray, *, scale: float, clip: float) -> IntArray:
+        """The proportions of ``topics``, topic × word, in all units, times ``scale``, each unit's clipped and cut to
+        whole numbers, added up. ``scale`` and ``clip`` are in steps of the grid."""
 
 
 class VariationalUnitEngine(UnitEngine, Protocol):

@@ -153,23 +153,20 @@ def word_counts() -> Iterator[Answer]:
     yield Answer("the clip of word counts", _opened(open_units).word_counts(WEIGHTS, CLIP), [80, 10, 40, 0])
 
 
-def _proportions() -> Any:
-    return _opened(lambda corpus, groups, _, key, **options: open_proportions(corpus, groups, key, **options))
-
-
 def root_counts() -> Iterator[Answer]:
     """AdaptedLDA: 10.5 steps for the root of a count. The users have 105 of word 0; 10.5 of word 1; 81.3 and 93.9 of
     words 0 and 2, which is 124.2 long; and word 3, whose weight is not a number. The first is clipped to 50.5, the
     third to 33.06 and 38.17."""
-    yield Answer("the clip of roots of counts", _proportions().root_counts(WEIGHTS, CLIP), [50 + 33, 10, 38, 0])
-    yield Answer("the clip of roots of counts", _proportions().root_counts(WEIGHTS, np.nan), [0] * 4)
+    engine = _opened(open_proportions)
+    yield Answer("the clip of roots of counts", engine.root_counts(WEIGHTS, CLIP), [50 + 33, 10, 38, 0])
+    yield Answer("the clip of roots of counts", engine.root_counts(WEIGHTS, np.nan), [0] * 4)
 
 
 def proportions() -> Iterator[Answer]:
     """AdaptedLDA: topics of one word each, so a user's proportions are the shares of its words: 1 of word 0; 1 of word
     1; 3/7 and 4/7 of words 0 and 2, which is 5/7 long; 1 of word 3. Scaled by 101, all are clipped to 50.5. Scaled by
     61.6, the third is within the clip: 26.4 and 35.2."""
-    engine = _proportions()
+    engine = _opened(open_proportions)
     for scale, right in ((2 * CLIP, [50 + 30, 50, 40, 50]), (61.6, [50 + 26, 50, 35, 50])):
         found = engine.proportions(np.eye(4), np.full(4, 1e-6), scale=scale, clip=CLIP)
         yield Answer("the clip of topic proportions", found, right)

@@ -225,9 +225,11 @@ class SparkEngine:
         """Rounds of local variational steps."""
         return self._opened(SparkVariationalUnits, corpus, groups, n_topics, key, **options)
 
-    def open_proportions(self, corpus: Any, groups: AnyArray | None, key: Key, **options: Any) -> ProportionEngine:
-        """Word use and topic proportions of units."""
-        return self._opened(SparkProportions, corpus, groups, 1, key, **options)
+    def open_proportions(
+        self, corpus: Any, groups: AnyArray | None, n_topics: int, key: Key, **options: Any
+    ) -> ProportionEngine:
+        """Rounds of local variational steps; word use and topic proportions of units."""
+        return self._opened(SparkProportions, corpus, groups, n_topics, key, **options)
 
     def open_sweeps(self, corpus: Any, n_topics: int, key: Key, **options: Any) -> PassEngine:
         """Passes that draw topics."""

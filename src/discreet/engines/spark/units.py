@@ -145,7 +145,7 @@ class SparkVariationalUnits(SparkUnits):
 
 
 class SparkProportions(SparkUnits):
-    """Word use and topic proportions of units. Without rounds: all units are in every sum."""
+    """Word use and topic proportions of units: all units are in these sums."""
 
     kind = ThreadProportions
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet._types import FloatArray, IntArray
 from discreet.engines.threads.sums import added_up
-from discreet.engines.threads.units import ThreadUnits
+from discreet.engines.threads.variational import ThreadVariationalUnits
 from discreet.kernels.sums.proportions import add_proportions, add_roots
 
 TOLERANCE, MAX_STEPS = 1e-3, 50
@@ -14,8 +14,9 @@ TOLERANCE, MAX_STEPS = 1e-3, 50
 are added to has far more noise."""
 
 
-class ThreadProportions(ThreadUnits):
-    """The tokens of all units, grouped by unit. Nothing is random but which tokens of a unit are within its cap."""
+class ThreadProportions(ThreadVariationalUnits):
+    """The tokens of all units, grouped by unit. Nothing is random but which tokens of a unit are within its cap, and
+    the coins of rounds."""
 
     def root_counts(self, word_weights: FloatArray, clip: float) -> IntArray:
         weights, ends = np.array(word_weights, np.float64), self._ends

@@ -284,7 +284,7 @@ PUBLIC = Experiment(
     figure="public",
     title="Private topics of few documents, or of users, with the help of public text",
     source="Our own: nobody has published this table",
-    grid=Grid("private-public", 2, _settings, cell, measures=("perplexity",), repetitions=5),
+    grid=Grid("private-public", 3, _settings, cell, measures=("perplexity",), repetitions=5),
     findings=(
         Finding(
             "many users: the perplexity of what the plan picks, at ε = 1, is at most as below.",

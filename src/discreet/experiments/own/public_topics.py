@@ -29,6 +29,8 @@ from discreet.experiments.own.public_text import OWN_WORDS
 
 TOPICS = (PUBLIC_TOPICS, MORE_TOPICS, 800)
 PAIRS = (("enron", "20newsgroups"), ("arxiv", NEAR))
+OTHER = ("20newsgroups", "arxiv")
+"""With the default alone: so many abstracts take long to train on."""
 DOCUMENTS = (3_000, 10_000)
 
 
@@ -38,9 +40,11 @@ def _settings(quick: bool) -> list[Setting]:
         return _beside({**small, "sweeps": 10}, 4, (6, 8), 8.0)
     return [
         setting
-        for private, public in PAIRS
+        for private, public in (*PAIRS, OTHER)
         for n_documents in DOCUMENTS
-        for setting in _beside(pair_size(private, public, n_documents), 20, TOPICS, 1.0)
+        for setting in _beside(
+            pair_size(private, public, n_documents), 20, (MORE_TOPICS,) if (private, public) == OTHER else TOPICS, 1.0
+        )
     ]
 
 
@@ -51,12 +55,10 @@ def _beside(common: Setting, n_topics: int, public_topics: tuple[int, ...], epsi
 
 
 def _kept(results: Results) -> Iterator[Check]:
-    for private, public in PAIRS:
-        for n_documents in DOCUMENTS:
-            place = {**pair_size(private, public, n_documents), "method": ADAPTED, "epsilon": 1.0}
-            found = kept(results, {**place, "n_topics": TOPICS[-1]})
-            what = f"{n_documents:,} of {private} with {public}, {TOPICS[-1]} topics: share kept"
-            yield Check.above(what, found, KEPT[private, public, n_documents])
+    for (private, public, n_documents), wanted in KEPT.items():
+        place = {**pair_size(private, public, n_documents), "method": ADAPTED, "epsilon": 1.0}
+        found = kept(results, {**place, "n_topics": MORE_TOPICS})
+        yield Check.above(f"{n_documents:,} of {private} with {public}: share kept", found, wanted)
 
 
 def _more_is_better(results: Results) -> Iterator[Check]:
@@ -71,13 +73,13 @@ def _more_is_better(results: Results) -> Iterator[Check]:
 HOW_MANY = Experiment(
     paper="private",
     figure="public-topics",
-    title="How many public topics AdaptedLDA should adapt",
+    title="What AdaptedLDA keeps, and how many public topics it should adapt",
     source="Our own: nobody has published this table",
     grid=Grid("private-public-topics", 1, _settings, cell, measures=("perplexity",), repetitions=5),
     findings=(
         Finding(
-            f"at ε = 1, AdaptedLDA with {TOPICS[-1]} topics keeps at least this share of what LDA gains over word "
-            "frequencies.",
+            f"at ε = 1, AdaptedLDA with {MORE_TOPICS} topics, its default, keeps at least this share of what LDA gains "
+            "over word frequencies.",
             _kept,
             said_by="our goal",
         ),
@@ -105,8 +107,8 @@ HOW_MANY = Experiment(
         ),
     ),
     notes=(
-        "Documents, words, plain LDA (20 topics) and *word frequencies* are those of `private public`. Public topics "
-        "are trained once for all repetitions.",
+        "Documents, words, plain LDA (20 topics) and *word frequencies* are those of `private public`, whose page may be "
+        "older than the release of words in topics. Public topics are trained once for all repetitions.",
         "δ = 1e-6; the number of documents is not given and therefore charged. Topics are judged with the prior α of "
         "their model.",
     ),

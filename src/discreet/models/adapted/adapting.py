@@ -12,6 +12,7 @@ from discreet.engines.interface import ProportionEngine
 from discreet.mechanisms.release import Releases
 from discreet.models.adapted import estimate
 from discreet.models.adapted.plan import AdaptedPlan
+from discreet.models.adapted.senses import senses
 from discreet.models.bounds import LEAST_PRIOR
 from discreet.models.knowledge import PublicKnowledge
 from discreet.models.private.plan import SIZES
@@ -53,12 +54,18 @@ class Adapting:
         alpha: FloatArray | None,
     ) -> None:
         self.model, self.engine, self.known = model, engine, known
-        self.sizes_event, self.words_event, self.prevalence_event = plan.events
+        self.sizes_event, self.words_event, self.senses_event, self.prevalence_event = plan.events
         self.releases = Releases(reservation, engine.key, engine.n_threads)
         self._learn_sizes()
         self._learn_words()
-        self.alpha = np.maximum(ALPHA * self.shares, LEAST_PRIOR) if alpha is None else alpha
+        self.given_alpha = alpha
+        self._learn_senses()
         self._learn_prevalence()
+
+    @property
+    def alpha(self) -> FloatArray:
+        """The prior weights of topics: as given, or by their shares as they are known by now."""
+        return np.maximum(ALPHA * self.shares, LEAST_PRIOR) if self.given_alpha is None else self.given_alpha
 
     def _learn_sizes(self) -> None:
         """Release how many units there are and how large they are: each unit counts once, in the bin of its norm."""
@@ -67,7 +74,8 @@ class Adapting:
         noisy = self.releases.release(self.engine.size_histogram(SIZES) * step, event) / step
         self.n_units = float(self.model.n_units or max(noisy.sum(), 1.0))
         middle = estimate.middle_bin(noisy, event.scale / step)
-        self.clip = float(self.model.clip or CLIP * 2.0 ** ((middle + 0.5) / 4))
+        self.norm = 2.0 ** ((middle + 0.5) / 4)
+        self.clip = float(self.model.clip or CLIP * self.norm)
         units = units_in_words(self.n_units, public=self.model.n_units is not None)
         warn_of_delta(self.model.delta, self.n_units, units)
 
@@ -82,6 +90,12 @@ class Adapting:
         noisy = self.releases.release(cells, event) * (grid / weights)
         self.use = word_use(noisy, event.scale * grid / weights, expected)
         self.topics, self.shares = estimate.adapted(expected.topics, known.shares, self.use.frequencies)
+
+    def _learn_senses(self) -> None:
+        """Release in which topics words are used, and move the topics to it."""
+        known = (self.topics, self.shares, self.alpha, self.norm)
+        found = senses(self.engine, self.releases, self.senses_event, *known)
+        self.topics, self.shares = estimate.adapted(found * self.topics, self.shares, self.use.frequencies)
 
     def _learn_prevalence(self) -> None:
         """Release the sum of all units' topic proportions."""
@@ -107,7 +121,7 @@ class Adapting:
 
     def _judged(self, clear_topics: int) -> Usefulness:
         """Whether the released word frequencies say more than the public text. That says nothing about how well public
-        topics suit the private text: which words go together there was not looked at."""
+        topics suit the private text."""
         found, errors = self.use.frequencies, self.use.errors
         share = float(found[found > CLEAR * errors].sum())
         clear = share >= LEAST_CLEAR

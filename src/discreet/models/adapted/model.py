@@ -38,13 +38,15 @@ MOST_WORDS = 5_000
 class AdaptedLDA(Seeded, Paying, Placed):
     """Public topics, adapted to the word use of private documents. For corpora that are too small for `PrivateLDA`.
 
-    **Which words go together is public knowledge here; how much of it is there is the private finding.** An ordinary
-    LDA with many topics is trained on public text, without noise. Of the private documents three things are released:
-    a histogram of the units' sizes, the frequencies of words, and the prevalence of topics, each unit clipped, in whole
-    numbers, with discrete Gaussian noise (``models/adapted/proof.md``). The rest is a function of these and of public
-    text: the frequencies are shrunk towards those of mixtures of public topics, and the words of every topic are
-    scaled, each by one factor, so that the mixture of all topics has the private frequencies. Topics that the private
-    documents have and the public text has not are not found.
+    **Which topics there are is public knowledge here; how much of each there is, and of which words, is the private
+    finding.** An ordinary LDA with many topics is trained on public text, without noise. Of the private documents four
+    things are released: a histogram of the units' sizes, the frequencies of words, in which topics words are used, and
+    the prevalence of topics, each unit clipped, in whole numbers, with discrete Gaussian noise
+    (``models/adapted/proof.md``). The rest is a function of these and of public text. The frequencies are shrunk
+    towards those of mixtures of public topics, and the words of every topic are scaled so that the mixture of all
+    topics has the private frequencies. Words move between topics as far as the noise lets that be seen
+    (``models/adapted/senses.py``): hardly with a few thousand documents at ε = 1, much with more. Topics that the
+    private documents have and the public text has not are not found.
 
     Parameters
     ----------
@@ -87,14 +89,20 @@ class AdaptedLDA(Seeded, Paying, Placed):
         The share of each word in the private text (shrunk), the deviation of the noise in it before shrinking, and its
         share in the public text; 0 for a word that the public text does not have.
     standard_errors_ : array
-        Topic × word: the deviation that the noise in a word's frequency gives to ``components_``, before shrinking.
+        Topic × word: the deviation that the noise in a word's frequency gives to ``components_``, before shrinking. The
+        noise in the use of words in topics is not in it: shrinking leaves little of that.
     usefulness_ : Usefulness
         Whether the released frequencies say more than the public text. How well public topics suit the private text is
         not known: that would take another release.
     """
 
     method = "adapted"
-    _self_tests = (self_test.gaussian_noise, self_test.root_counts, self_test.proportions)
+    _self_tests = (
+        self_test.gaussian_noise,
+        self_test.root_counts,
+        self_test.variational_residuals,
+        self_test.proportions,
+    )
 
     n_topics: Topics = field(default=PUBLIC_TOPICS, kw_only=False)
     public: Public = None
@@ -130,7 +138,7 @@ class AdaptedLDA(Seeded, Paying, Placed):
             self.public, corpus.vocabulary, n_topics=n_topics, n_threads=self.n_threads, progress=self.progress
         )
         engine: ProportionEngine = self._backend.open_proportions(
-            corpus, fit.groups, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
+            corpus, fit.groups, n_topics, fit.key, max_tokens=self.max_tokens, n_threads=self.n_threads
         )
         with closing(engine):
             reservation = fit.reserve(plan.entries)  # [reserve] before any noise is drawn

@@ -11,15 +11,20 @@ from discreet.privacy.calibrate import gaussian, on_grid
 from discreet.privacy.events import DiscreteGaussianRelease, Entry
 from discreet.privacy.ledger import Budget
 
-SIZE_SHARE, PREVALENCE_SHARE = 0.01, 0.05
-"""Shares of the budget (as precision) for the histogram of unit sizes and for the prevalence of topics."""
+SIZE_SHARE, SENSES_SHARE, PREVALENCE_SHARE = 0.01, 0.1, 0.05
+"""Shares of the budget (as precision) for the histogram of unit sizes, for words in topics, and for the prevalence of
+topics; the rest is for word frequencies."""
+
+FINE = 4096.0
+"""Steps of the grid that the clip of words in topics should have: a contribution has very many cells, and what is less
+than a step is lost."""
 
 
 @dataclass(frozen=True)
 class AdaptedPlan:
-    """Three releases: unit sizes, word frequencies, and the prevalence of topics."""
+    """Four releases: unit sizes, word frequencies, words in topics, and the prevalence of topics."""
 
-    entries: tuple[Entry, Entry, Entry]
+    entries: tuple[Entry, Entry, Entry, Entry]
     """In the order in which they are drawn."""
     epsilon: float
 
@@ -42,20 +47,25 @@ class AdaptedPlan:
             )
         budget = Budget(float(epsilon), float(delta))
         # the noise multiplier if one release of all values took the whole budget
-        whole = gaussian(budget, cells=SIZES + n_words + n_topics, scale=SCALE).noise
+        whole = gaussian(budget, cells=SIZES + n_words + n_words * n_topics + n_topics, scale=SCALE).noise
         sizes = on_grid(whole / math.sqrt(SIZE_SHARE), SIZES, scale=SCALE, steps=STEPS)
         prevalence = on_grid(whole / math.sqrt(PREVALENCE_SHARE), n_topics, scale=SCALE, steps=STEPS)
-        small = Entry(sizes, 1, "histogram of unit sizes"), Entry(prevalence, 1, "prevalence of topics")
+        senses = on_grid(whole / math.sqrt(SENSES_SHARE), n_words * n_topics, scale=SCALE, steps=FINE)
+        others = (
+            Entry(sizes, 1, "histogram of unit sizes"),
+            Entry(senses, 1, "words in topics"),
+            Entry(prevalence, 1, "prevalence of topics"),
+        )
         found = gaussian(
             budget,
             cells=n_words,
             scale=SCALE,
             steps=STEPS,
-            alongside=(*small, *vocabulary_entries),
+            alongside=(*others, *vocabulary_entries),
             label="word frequencies",
         )
         (frequencies,) = found.plan
-        plan = cls((small[0], frequencies, small[1]), found.epsilon)
+        plan = cls((others[0], frequencies, *others[1:]), found.epsilon)
         if min(event.sensitivity for event in plan.events) < 1:
             raise InputError(ONLY_NOISE.format(epsilon))
         return plan

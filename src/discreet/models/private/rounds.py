@@ -15,6 +15,7 @@ from discreet.engines.interface import Round, Table, UnitEngine
 from discreet.mechanisms.release import Releases
 from discreet.models.private import neighbours, shrink
 from discreet.models.private.belief import Belief
+from discreet.models.private.cells import BACKGROUND_SHARE, of_usual_topics, weigh_cells
 from discreet.models.private.evidence import Evidence
 from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.public import NOTHING_KNOWN, Known
@@ -36,17 +37,11 @@ CLIP = 0.25
 """The clip as a share of the median size of the units: clipping most units costs less accuracy than the noise that a
 larger clip would need."""
 
-BACKGROUND_SHARE = 0.75
-"""λ: the share of a word's released profile that is subtracted from contributions, since it is known already."""
-
-EVENNESS, LEAST = 0.6, 0.15
-"""A cell's weight falls with the share of its topic in the word, (K·share + LEAST)^-EVENNESS: so the norm of a word is
-not spent on its main topic alone."""
-
-USUAL_TOPICS, USUAL_WORDS = 20, 2_000
-"""With K topics, more than usual, `LEAST` is multiplied by 20/K, and `CLIP` and `shrink.TRUST` by (20/K)^⅓: a document
-has few of the many topics, and a word still fewer. On 109,000 abstracts with 50 topics perplexity fell from 819 and 826
-to 809 and 815 at ε = 1 (two runs), and from 922 to 898 at ε = 0.5. With 20 topics the same changes gained nothing.
+USUAL_WORDS = 2_000
+"""With K topics, more than usual, `cells.LEAST` is multiplied by 20/K, and `CLIP` and `shrink.TRUST` by (20/K)^⅓: a
+document has few of the many topics, and a word still fewer. On 109,000 abstracts with 50 topics perplexity fell from
+819 and 826 to 809 and 815 at ε = 1 (two runs), and from 922 to 898 at ε = 0.5. With 20 topics the same changes gained
+nothing.
 With V words, more than usual, both are multiplied by (2000/V)^⅓: with V = 5,000 perplexity fell from 1466, 1478 and
 1473 to 1460, 1471 and 1470 (20 topics, NeurIPS/CVPR as public text), and from 1470 to 1453 (50 topics, none)."""
 
@@ -351,27 +346,15 @@ class PrivateRounds:
         return shrink.topics(self.table) * self.engine.n_words
 
     @property
-    def _of_usual_topics(self) -> float:
-        return min(1.0, USUAL_TOPICS / int(self.model.n_topics))
-
-    @property
     def _for_many_cells(self) -> float:
         """What the clip and the trust in the noise are multiplied by where the cells are many."""
-        return float((self._of_usual_topics * min(1.0, USUAL_WORDS / self.engine.n_words)) ** (1 / 3))
+        return float((of_usual_topics(self.model.n_topics) * min(1.0, USUAL_WORDS / self.engine.n_words)) ** (1 / 3))
 
     def _step(self, number: int) -> float:
         return float((number + (START_ROUNDS if self.known.start is not None else 0)) ** -STEP)
 
     def _weigh_cells(self, table: FloatArray) -> FloatArray:
-        """Weights by word and by share of the topic; one common factor keeps the usual norm of a contribution
-        unchanged."""
-        profiles = shrink.profiles(table)
-        least = LEAST * self._of_usual_topics
-        weights = self.word_weights[:, None] * (self.model.n_topics * profiles + least) ** -EVENNESS
-        known = BACKGROUND_SHARE * (2 - BACKGROUND_SHARE)
-        now = (self.frequencies[:, None] * profiles * (1 - known * profiles) * weights**2).sum()
-        usual = (1 - known / 4) * (self.frequencies * self.word_weights**2).sum()
-        return np.asarray(weights * math.sqrt(usual / now))
+        return weigh_cells(self.frequencies, shrink.profiles(table), self.word_weights)
 
     @property
     def best(self) -> Average:

@@ -85,22 +85,26 @@ def posterior(noisy: FloatArray, variance: FloatArray, flat: FloatArray) -> Floa
     estimated from all words (EM)."""
     ratios, masses = _ratios()
     n_words = len(noisy)
-    likelihood = np.empty((*noisy.shape, len(SHAPES)))
-    mean = np.empty_like(likelihood)
-    for start in range(0, n_words, 256):  # in chunks, since `off` has a third axis over the ratios
-        part = slice(start, start + 256)
+    parts = [slice(start, start + 256) for start in range(0, n_words, 256)]  # all ratios of all cells would be many
+
+    def likelihoods(part: slice) -> tuple[FloatArray, FloatArray]:
+        """Of each cell, ratio and then shape."""
         off = (noisy[part, :, None] - flat[part, :, None] * ratios) ** 2 / (-2 * variance[part, :, None])
         found = np.exp(off - off.max(axis=2, keepdims=True))
-        likelihood[part] = found @ masses.T + 1e-30
-        mean[part] = (found @ (masses * ratios).T) / likelihood[part]
-    evidence = np.log(likelihood).sum(axis=1)
+        return found, found @ masses.T + 1e-30
+
+    evidence = np.concatenate([np.log(likelihoods(part)[1]).sum(axis=1) for part in parts])
     share = np.full(len(SHAPES), 1 / len(SHAPES))
     for _ in range(STEPS):
         belief = evidence + np.log(share)
         belief = np.exp(belief - belief.max(axis=1, keepdims=True))
         belief /= belief.sum(axis=1, keepdims=True)
         share = (belief.sum(axis=0) + 0.1) / (n_words + 0.1 * len(SHAPES))
-    return np.asarray(flat * (mean * belief[:, None, :]).sum(axis=2))
+    ratio = np.empty_like(flat)
+    for part in parts:
+        found, likelihood = likelihoods(part)
+        ratio[part] = ((found @ (masses * ratios).T) / likelihood * belief[part, None, :]).sum(axis=2)
+    return np.asarray(flat * ratio)
 
 
 def _ratios() -> tuple[FloatArray, FloatArray]:
