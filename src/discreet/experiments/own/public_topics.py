@@ -107,8 +107,8 @@ HOW_MANY = Experiment(
         ),
     ),
     notes=(
-        "Documents, words, plain LDA (20 topics) and *word frequencies* are those of `private public`, whose page may be "
-        "older than the release of words in topics. Public topics are trained once for all repetitions.",
+        "Documents, words, plain LDA (20 topics) and *word frequencies* are those of `private public`, whose page may "
+        "be older than the release of words in topics. Public topics are trained once for all repetitions.",
         "δ = 1e-6; the number of documents is not given and therefore charged. Topics are judged with the prior α of "
         "their model.",
     ),
