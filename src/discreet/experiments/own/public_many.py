@@ -104,7 +104,7 @@ MANY = Experiment(
             x_label="ε (δ = 1e-6)",
             y_label="completion perplexity",
             log_x=True,
-            show=lambda row: row["epsilon"] is not None and row["n_topics"] == SIZES[1][1],
+            show=lambda row: row["epsilon"] is not None and row["dataset"] != SHORT and row["n_topics"] != SIZES[0][1],
         ),
     ),
     notes=(
