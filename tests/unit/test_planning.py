@@ -408,6 +408,19 @@ def test_adapted_topics_are_foreseen_as_they_were_measured():
             assert said == pytest.approx(math.log(frequencies / perplexity), abs=0.02), (public, n_units, epsilon)
 
 
+def test_titles_get_what_was_measured_on_them():
+    """`reproduce private public-many`: perplexities of adapted topics, of PrivateLDA with public text, of words."""
+    for n_units, adapted, private, frequencies in ((10_000, 1015, 1167, 1038), (100_000, 973, 837, 1024)):
+        facts = Facts(n_units=n_units, n_words=2000, n_topics=20, epsilon=1.0, tokens=5.5)
+        found = {way.name: way.gain for way in methods.ways(facts, "near")}
+        for name, perplexity in (("AdaptedLDA", adapted), ("PrivateLDA with public text", private)):
+            gain = max(math.log(frequencies / perplexity), 0.0)
+            assert found[name] == pytest.approx(gain, abs=0.04), (name, n_units)
+        chosen = methods.choose(facts, "near")
+        assert chosen.method == ("adapted" if adapted < private else "private")
+    assert "neither" in methods.choose(replace(facts, n_units=10_000), "near").reason
+
+
 @pytest.mark.parametrize("public", ["near", "far"])
 def test_adapted_for_few_units_and_private_for_many(public):
     facts = Facts(n_units=3000, n_words=2000, n_topics=20, epsilon=1.0)
@@ -457,7 +470,8 @@ def test_the_share_is_decided_by_public_facts_alone():
     [
         (30_000, None, False, "private"),
         (30_000, None, True, "adapted"),  # public text of the same field
-        (30_000, 30, False, "adapted"),  # short text
+        (30_000, 30, True, "private"),  # a few words hardly say which of 400 public topics they are of
+        (3_000, 30, False, "adapted"),
         (3_000, None, False, "adapted"),
         (3_000, 20_000, False, "private"),  # books
     ],

@@ -8,7 +8,12 @@ The constants of adapted topics were fitted to 30 runs on two pairs, 400 public 
 to 30,000 documents and ε of 0.25, 1 and 4: abstracts of arXiv with NeurIPS and CVPR as public text (near; 2,000 words)
 and e-mail with newsgroups (far; 3,000 words). The error has rms 0.005 and is at most 0.017. Perplexities at ε = 1,
 near: 943 (N = 300), 878 (1,000), 838 (3,000), 814 (10,000), 809 (30,000), word frequencies 1240, public topics as they
-are 990; far: 1183, 1020, 909, 845, 839 (13,000), word frequencies 1095, public topics 1277.
+are 990; far: 1183, 1020, 909, 845, 839 (13,000), word frequencies 1095, public topics 1277. Since then AdaptedLDA
+releases words in topics too: 827 at 10,000 far.
+
+Short documents were measured on one pair: titles of arXiv (5.5 tokens) with NeurIPS and CVPR as public text, 2,000
+words, ε = 1: 1015 (N = 10,000) and 973 (100,000), word frequencies 1038 and 1024, public topics as they are 1612.
+PrivateLDA with public text 1167 and 837: by the law 1038 and 812.
 
 That of private topics with public text is a shift of log x: abstracts with NeurIPS and CVPR, 50 topics: 945 → 863 at
 117,000 and ε = 0.5 (0.31), 819 → 809 at ε = 1 (0.09), 840 → 812 at 30,000 and ε = 4 (0.33).
@@ -41,11 +46,25 @@ class Curve:
 
     def at(self, facts: Facts) -> float:
         y = facts.n_units / multiplier(facts.epsilon, facts.delta) * math.sqrt(facts.tokens / law.TOKENS)
-        return float(self.none + (self.most - self.none) * y**POWER / (y**POWER + self.half**POWER))
+        none, most = self.alone(facts), self.most - SHORT_MOST * _shorter(facts)
+        return float(none + (most - none) * y**POWER / (y**POWER + self.half**POWER))
+
+    def alone(self, facts: Facts) -> float:
+        """``none`` for documents of that length."""
+        return self.none - SHORT_NONE * _shorter(facts)
+
+
+def _shorter(facts: Facts) -> float:
+    """By how much documents are shorter than usual ones, on a logarithmic scale; 0 for longer ones."""
+    return max(math.log(law.TOKENS / max(facts.tokens, 1.0)), 0.0)
 
 
 POWER = 1.13
 ADAPTED: dict[Public, Curve] = {"near": Curve(0.225, 0.430, 192.0), "far": Curve(-0.154, 0.292, 238.0)}
+SHORT_NONE, SHORT_MOST = 0.27, 0.153
+"""What `none` and `most` lose with documents that are shorter by a factor of e: a few words hardly say which of so many
+topics they are of."""
+
 HELP: dict[Public, float] = {"near": 0.3, "far": 0.0}
 """The shift of log x by public text."""
 
@@ -74,7 +93,7 @@ def ways(facts: Facts, public: Public | None) -> tuple[Way, ...]:
             ("private", "PrivateLDA with public text", max(helped, gains[0][2])),
             *gains,
             ("adapted", "AdaptedLDA", adapted.at(facts)),
-            ("public", "public topics only, ε = 0", adapted.none),
+            ("public", "public topics only, ε = 0", adapted.alone(facts)),
         ]
     found = (
         Way(method, name, max(gain, 0.0), min(max(gain, 0.0) / plain, 1.0), math.exp(plain - max(gain, 0.0)))
@@ -104,6 +123,11 @@ def choose(facts: Facts | None, public: Public = "far") -> Choice:
         )
     found = {way.name: way for way in reversed(ways(facts, public))}
     private, adapted = found["PrivateLDA with public text"], found["AdaptedLDA"]
+    if not max(private.gain, adapted.gain) > 0:
+        nothing = (
+            "neither adapted public topics nor private ones are expected to say more than the frequencies of words"
+        )
+        return Choice("adapted", nothing)
     kept = f"(about {adapted.kept:.0%} and {private.kept:.0%} of what plain LDA learns)"
     if adapted.gain >= private.gain:
         return Choice("adapted", f"adapted public topics are expected to keep more than private ones {kept}")

@@ -233,7 +233,7 @@ def picked(results: Results) -> Iterator[Check]:
             PRIVATE: {**alone, "method": PRIVATE},
             PUBLIC_ONLY: {**row, "method": PUBLIC_ONLY, "n_documents": None, "epsilon": None},
         }
-        for other in (ADAPTED, PRIVATE, PUBLIC_ONLY):
+        for other in (ADAPTED, ANCHORED, PRIVATE, PUBLIC_ONLY):
             if other != pick:
                 found = results.ratio("perplexity", places[pick], places[other])
                 what = f"{_name(row)}, {row['public']}: {pick} over {other}"
