@@ -97,7 +97,7 @@ MANY = Experiment(
     ),
     plots=(
         Plot(
-            "PrivateLDA with 2,000 words and 50 topics, by public text",
+            "PrivateLDA, K = 50, by public text",
             "epsilon",
             "perplexity",
             "public",

@@ -103,7 +103,7 @@ HOW_MANY = Experiment(
             x_label="public topics (ε = 1, δ = 1e-6)",
             y_label="completion perplexity",
             log_x=True,
-            show=lambda row: row["method"] == ADAPTED,
+            show=lambda row: row["method"] == ADAPTED and row["dataset"] != OTHER[0],
         ),
     ),
     notes=(
