@@ -24,6 +24,7 @@ from discreet.corpus import Corpus, Vocabulary
 from discreet.models.adapted import estimate
 from discreet.models.adapted.plan import AdaptedPlan
 from discreet.models.knowledge import TEXT, public_knowledge
+from discreet.models.private import sizes
 from discreet.models.word_use import Expected, word_use
 from discreet.privacy import Unit
 
@@ -225,8 +226,8 @@ def test_the_middle_of_a_histogram(n_units):
     0.002 without units, and 800 ± 113 with 800 units."""
     noisy = np.random.default_rng(3).normal(0, 40, 64)
     noisy[10:18] += n_units / 8
-    found = estimate.middle_bin(noisy, 40.0)
-    assert 10 <= found < 18 if n_units else found == estimate.USUAL
+    found = sizes.middle_bin(noisy, 40.0)
+    assert 10 <= found < 18 if n_units else found == sizes.USUAL
 
 
 def test_more_topics_and_words_cost_nothing_but_cells():

@@ -13,7 +13,7 @@ releases words in topics too: 827 at 10,000 far.
 
 Short documents were measured on one pair: titles of arXiv (5.5 tokens) with NeurIPS and CVPR as public text, 2,000
 words, ε = 1: 1015 (N = 10,000) and 973 (100,000), word frequencies 1038 and 1024, public topics as they are 1612.
-PrivateLDA with public text 1167 and 837: by the law 1038 and 812.
+PrivateLDA with public text 1045 and 837: by the law 1038 and 812.
 
 That of private topics with public text is a shift of log x: abstracts with NeurIPS and CVPR, 50 topics: 945 → 863 at
 117,000 and ε = 0.5 (0.31), 819 → 809 at ε = 1 (0.09), 840 → 812 at 30,000 and ε = 4 (0.33).

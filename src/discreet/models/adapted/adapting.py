@@ -16,6 +16,7 @@ from discreet.models.adapted.senses import senses
 from discreet.models.bounds import LEAST_PRIOR
 from discreet.models.knowledge import PublicKnowledge
 from discreet.models.private.plan import SIZES
+from discreet.models.private.sizes import middle_bin
 from discreet.models.word_use import Expected, word_use
 from discreet.privacy.ledger import Reservation
 from discreet.release.release import PRESENT
@@ -73,7 +74,7 @@ class Adapting:
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
         noisy = self.releases.release(self.engine.size_histogram(SIZES) * step, event) / step
         self.n_units = float(self.model.n_units or max(noisy.sum(), 1.0))
-        middle = estimate.middle_bin(noisy, event.scale / step)
+        middle = middle_bin(noisy, event.scale / step)
         self.norm = 2.0 ** ((middle + 0.5) / 4)
         self.clip = float(self.model.clip or CLIP * self.norm)
         units = units_in_words(self.n_units, public=self.model.n_units is not None)

@@ -20,6 +20,7 @@ from discreet.models.private.evidence import Evidence
 from discreet.models.private.plan import SIZES, PrivatePlan
 from discreet.models.private.public import NOTHING_KNOWN, Known
 from discreet.models.private.shrink import Average
+from discreet.models.private.sizes import middle_bin
 from discreet.models.private.told import told
 from discreet.planning import advice, law
 from discreet.planning.law import Facts
@@ -134,7 +135,9 @@ class PrivateRounds:
             start = (1 - self.seeds.sum(axis=1, keepdims=True)) * start + model.n_topics * self.seeds
         self.table = self._first_table(start)
         self.cell_weights = self._all_cells(np.repeat(self.word_weights[:, None], model.n_topics, axis=1))
-        if self.known.start is not None:
+        if self.hopeless:
+            self.table = self.frequencies[:, None] * self._first_topic
+        if self.known.start is not None or self.hopeless:
             self.cell_weights = self._all_cells(self._weigh_cells(self.table))
         self.size = math.nan  # no round yet
         self.running = Average.nothing(*self.cell_weights.shape)
@@ -171,13 +174,8 @@ class PrivateRounds:
         event = self.plan.sizes
         step = math.floor(event.sensitivity)  # [sizes] a unit's whole share of the grid, in one cell
         noisy = self.releases.release(self.engine.size_histogram(SIZES) * step, event) / step
-        deviation = event.scale / step
-        kept = np.where(noisy > 3 * deviation, noisy, 0.0)  # bins that stand above the noise
-        if not kept.sum() > 0:
-            kept = np.maximum(noisy, 1.0)
         self.n_units = float(self.model.n_units or max(noisy.sum(), 1.0))
-        middle = int(np.searchsorted(np.cumsum(kept), kept.sum() / 2))
-        norm = 2.0 ** ((middle + 0.5) / 4)
+        norm = 2.0 ** ((middle_bin(noisy, event.scale / step) + 0.5) / 4)
         self.clip = float(self.model.clip or CLIP * self._for_many_cells * norm)
         self.tokens = norm**2 / NORM
 
@@ -209,7 +207,7 @@ class PrivateRounds:
         """Sweep, release, average, shrink."""
         self.payment.open_round(number, self._state)
         model, engine, event = self.model, self.engine, self.events[number - 1]
-        background = 0.0 if self.hopeless else BACKGROUND_SHARE * shrink.profiles(self.table)
+        background = BACKGROUND_SHARE * shrink.profiles(self.table)
         grid = self._grid(event)
         exact = engine.residuals(
             Round(number, self.plan.threshold, self._weights(), self.alpha, self.local_sweeps),
@@ -221,11 +219,11 @@ class PrivateRounds:
         per_unit = grid / (self.cell_weights * self.plan.rate * self.n_units)  # [divisor] planned, not the batch's
         beyond, variance = noisy * per_unit, (event.scale * per_unit) ** 2
         step = self._step(number)
-        by_word = self._by_word(beyond)
+        by_word = self._heard(beyond)
         size = float(by_word.sum()) / (1 - BACKGROUND_SHARE)  # of a clipped unit, in weighted tokens
         first = math.isnan(self.size)
         self.size = size if first else self.size + max(step, 0.05) * (size - self.size)
-        self._learn_more_of_words(number, by_word, self._by_word(variance))
+        self._learn_more_of_words(number, by_word, self._heard(variance))
         mean = beyond + self._subtracted(background)
         if first and self.known.start is not None:
             self.running.value = self._subtracted(shrink.profiles(self.table))
@@ -255,6 +253,10 @@ class PrivateRounds:
         if 3 * number >= self.model.n_rounds and number % often == 0:
             self.frequencies = self.evidence.frequencies(self.known.knowledge)
 
+    def _heard(self, cells: FloatArray) -> FloatArray:
+        """All that a round says of each word: if it counts words, the cells beyond the first topic are noise."""
+        return cells[:, 0] if self.hopeless else self._by_word(cells)
+
     @property
     def hopeless(self) -> bool:
         """Whether topics would be only noise, by the law of the plan, from public and released numbers: then the rounds
@@ -262,6 +264,11 @@ class PrivateRounds:
         if not self.judges or self.model.n_topics == 1:
             return False
         return advice.hopeless(self._facts, helped=bool(self.known.condition))
+
+    @property
+    def _first_topic(self) -> FloatArray:
+        """Profiles of words that are all in the first topic."""
+        return np.eye(1, int(self.model.n_topics)).repeat(self.engine.n_words, axis=0)
 
     @property
     def judged_from(self) -> float:
@@ -341,8 +348,8 @@ class PrivateRounds:
 
     def _weights(self) -> FloatArray:
         """The topic weights of local steps: φ̃ times the number of words."""
-        if self.hopeless:  # all tokens are in the first topic
-            return np.eye(1, self.model.n_topics).repeat(self.engine.n_words, axis=0)
+        if self.hopeless:
+            return self._first_topic
         return shrink.topics(self.table) * self.engine.n_words
 
     @property
