@@ -188,7 +188,7 @@ class PrivateRounds:
         total = max(float(noisy.sum()), 1.0)
         self.evidence = Evidence.none(engine.n_words)
         self.evidence.add(noisy / total, (event.scale * grid / total) ** 2)
-        self.frequencies = self.evidence.frequencies(self.known.knowledge)
+        self.frequencies: FloatArray = self.evidence.frequencies(self.known.knowledge)
         self.word_weights: FloatArray = (self.frequencies * engine.n_words) ** self.model.word_power
         self.n_tokens = total
         units = units_in_words(self.n_units, public=self.model.n_units is not None)
