@@ -68,9 +68,9 @@ def _more(results: Results) -> Iterator[Check]:
 
 
 def _as_published(results: Results) -> Iterator[Check]:
-    wanted = PUBLISHED["20newsgroups", 10]
-    for kept in map(_words_kept, (FREQUENT, ALL)):
-        yield Check.between(f"{SCIKIT}, {kept}", _found(results, SCIKIT, kept), wanted - NEAR, wanted + NEAR)
+    """With all words, as theirs."""
+    wanted, kept = PUBLISHED["20newsgroups", 10], _words_kept(ALL)
+    yield Check.between(f"{SCIKIT}, {kept}", _found(results, SCIKIT, kept), wanted - NEAR, wanted + NEAR)
 
 
 ATTACK_WORDS = Experiment(
