@@ -25,9 +25,9 @@ EVERYBODY = 2**32
 
 STEPS, MORE_PRIOR = 10, 0.3
 """Variational steps of a unit, and what is added to the prior of each topic: exp(ψ(x)) is nearly x − ½ for large x, and
-next to nothing for small ones, so these are about the steps of EM to the likeliest mixture. On 10,000 e-mails with 400 topics of
-newsgroups, and without noise, perplexity was 821 with 0.5 and 825 without; with Gibbs sweeps in place of steps 843 (851
-before)."""
+next to nothing for small ones, so these are about the steps of EM to the likeliest mixture. On 10,000 e-mails with 400
+topics of newsgroups, and without noise, perplexity was 821 with 0.5 and 825 without; with Gibbs sweeps in place of
+steps 843 (851 before)."""
 
 CLIP = 0.01
 """The clip as a share of the median norm of the units' word counts: so small that most units are scaled to one norm.
