@@ -121,7 +121,7 @@ def test_topics_and_sweep_weights_are_posterior_means(small, beta):
     model = quick(beta=beta, beta_rest=WORD_REST, n_average=1, warm_start=True).fit(small)
     counts = model._training.counts
     assert_allclose(model.components_, prior.posterior_mean(counts.T))
-    weights_prior, scale = model._training._word_weights()
+    weights_prior, scale = model._training._word_weights(counts)
     assert_allclose((counts + weights_prior) * scale, prior.posterior_mean(counts.T).T)
     other = quick(beta=beta, n_average=1).fit(small)
     assert np.abs(other.components_ - model.components_).max() > 0.01

@@ -183,8 +183,8 @@ class CollapsedEngine(_Passes, Protocol):
     """
 
     def count(self) -> FloatArray:
-        """How many tokens of each word are expected to have each topic, word × topic. Do not write to it; valid until
-        the next sweep, or until tables are dropped."""
+        """How many tokens of each word are expected to have each topic, word × topic. A new array after each sweep: do
+        not write to it before the next, then it is the caller's."""
 
 
 class _Units(Protocol):

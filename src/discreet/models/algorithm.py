@@ -15,12 +15,11 @@ from discreet.engines.interface import CollapsedEngine, SweepEngine
 Algorithm: TypeAlias = Literal["sampled", "collapsed", "auto"]
 Engine: TypeAlias = SweepEngine | CollapsedEngine
 
-MOST_TOPICS, LONG, MOST_IF_LONG = 6, 64, 12
-"""``auto`` collapses with up to `MOST_TOPICS` topics for each token of a mean document, and with up to `MOST_IF_LONG`
-where that has `LONG` tokens or more; with more topics it samples. Documents then have few topics each, a collapsed step
-computes the shares of all, and a table of documents by topics grows large. The limits lie between cells of
-``benchmarks/algorithms.py``: 6.5 and 11.5 topics a token were better collapsed on 77 and 87 tokens, 12.9 on 77 and 6.6
-on 30 were not."""
+MOST_TOPICS = 13
+"""``auto`` collapses with up to so many topics for each token of a mean document; with more topics it samples. Documents
+then have few topics each, a collapsed step computes the shares of all, and a table of documents by topics grows large.
+The limit lies between cells of ``benchmarks/algorithms.py``: 6.6 topics a token on documents of 30 tokens, 10 on 10 and
+12.9 on 77 were better collapsed, 13.3 on 30 and 20 on 10 were not."""
 
 FEWEST_DOCUMENTS = 16
 """With fewer, ``auto`` samples. Most words are then in one document only, and without its own tokens a step knows
@@ -30,8 +29,7 @@ nothing of them: two planted topics were found in 1 of 20 runs on four documents
 def is_collapsed(corpus: Corpus, n_topics: int) -> bool:
     """What ``auto`` chooses, from the size of the corpus and the number of topics alone."""
     enough = corpus.n_documents >= FEWEST_DOCUMENTS
-    most = MOST_IF_LONG if corpus.n_tokens >= LONG * corpus.n_documents else MOST_TOPICS
-    return enough and n_topics * corpus.n_documents <= most * corpus.n_tokens
+    return enough and n_topics * corpus.n_documents <= MOST_TOPICS * corpus.n_tokens
 
 
 def open_engine(

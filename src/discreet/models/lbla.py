@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaln
 
 from discreet._errors import InputError
-from discreet._types import FloatArray
+from discreet._types import AnyArray, FloatArray
 from discreet.corpus.corpus import Corpus
 from discreet.kernels.sums.counts import topic_totals
 from discreet.models.base import broadcast_beta
@@ -166,14 +166,14 @@ class _LiouvilleTraining(_Training):
         self.excess = self.beta_rest - self.inner
         self._sweep_prior = np.array(np.broadcast_to(self.prior, (n_words, self.engine.n_topics)))
 
-    def _word_weights(self) -> tuple[FloatArray, FloatArray]:
+    def _word_weights(self, counts: AnyArray) -> tuple[FloatArray, FloatArray]:
         if self.beta_rest is None:
-            return super()._word_weights()
-        last, counts = self.prior[-1], self.counts[-1]
-        totals = topic_totals(self.counts)
-        priors = (self.inner, self.beta_rest, totals - counts)
-        divisor, ratio = word_divisors(totals + self.prior_mass, counts + last, *priors)
-        self._sweep_prior[-1] = last * ratio + counts * (ratio - 1.0)  # counts plus this are (counts + last) · ratio
+            return super()._word_weights(counts)
+        last, of_last = self.prior[-1], counts[-1]
+        totals = topic_totals(counts)
+        priors = (self.inner, self.beta_rest, totals - of_last)
+        divisor, ratio = word_divisors(totals + self.prior_mass, of_last + last, *priors)
+        self._sweep_prior[-1] = last * ratio + of_last * (ratio - 1.0)  # counts plus this are (counts + last) · ratio
         return self._sweep_prior, 1.0 / divisor
 
     def _normalise(self, topics: FloatArray) -> None:

@@ -21,6 +21,7 @@ from discreet.models.base import broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics, WordPrior
 from discreet.models.estimator import Running, estimator
 from discreet.models.placed import Placed
+from discreet.models.relaxation import OverRelaxation
 from discreet.models.seeds import seed_table
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
@@ -55,9 +56,11 @@ class LDA(Running, Placed):
     at once, and need no random numbers of their own. On text it needs a tenth to two thirds of the sampler's time for
     the same perplexity, and ends at a lower one (``docs/results/benchmarks.md``).
 
-    Differences from [4]_: documents see topics of the sweep before, as above; the scatter; all of a document's tokens
-    of a word are taken out of the topics, not one; what is taken out is computed anew from the counts and not kept, so
-    that memory is 4 bytes for each document and topic and 12 for each pair of document and word.
+    Differences from [4]_: documents see topics of the sweep before, as above; these are over-relaxed [5]_, that is,
+    moved on in the direction of their last change, ever less from sweep to sweep (``relaxation.py``); the scatter; all
+    of a document's tokens of a word are taken out of the topics, not one; what is taken out is computed anew from the
+    counts and not kept, so that memory is 4 bytes for each document and topic and 12 for each pair of document and
+    word.
 
     Parameters
     ----------
@@ -83,8 +86,8 @@ class LDA(Running, Placed):
         ``history_["log_likelihood"]`` holds log p(w | z) per token (Eq. 2 of [2]_) after every ``evaluate_every``
         sweeps; 0: never. Collapsed, it is that of expected counts, interpolated between whole ones.
     algorithm : {"auto", "sampled", "collapsed"}
-        "auto" is collapsed with up to six topics for each token of a mean document, twelve if that has 64 tokens or
-        more. With more topics, with fewer than 16 documents, or if a callback looks at the draws, it is sampled.
+        "auto" is collapsed with up to 13 topics for each token of a mean document. With more topics, with fewer than 16
+        documents, or if a callback looks at the draws, it is sampled.
     engine : SparkEngine, optional
         Where the sweeps run; by default on the threads of this machine. It does not change the result.
     n_threads : int, optional
@@ -113,6 +116,7 @@ class LDA(Running, Placed):
     .. [2] Griffiths and Steyvers, "Finding scientific topics", PNAS 101, 2004.
     .. [3] Minka, "Estimating a Dirichlet distribution", 2000.
     .. [4] Asuncion, Welling, Smyth and Teh, "On Smoothing and Inference for Topic Models", UAI 2009.
+    .. [5] Salakhutdinov and Roweis, "Adaptive overrelaxed bound optimization methods", ICML 2003.
     """
 
     method = "lda"
@@ -224,6 +228,7 @@ class _Training:
             backend=model._backend,
         )
         self.counts: AnyArray = self.engine.count()
+        self.relaxation = OverRelaxation()
         self.draws = self.engine.draws
         """Whether each token has one topic; otherwise counts are expected ones."""
         self.n_done = 0
@@ -238,8 +243,9 @@ class _Training:
 
     def sweep(self, number: int) -> Measures:
         """Counts → weights → sweep → counts."""
-        prior, scale = self._word_weights()
-        self.engine.sweep(self.counts, self.alpha, number, prior=prior, scale=scale, alpha_rest=self.alpha_rest)
+        seen = self.counts if self.draws else self.relaxation.seen(self.counts, number)
+        prior, scale = self._word_weights(seen)
+        self.engine.sweep(seen, self.alpha, number, prior=prior, scale=scale, alpha_rest=self.alpha_rest)
         self.counts = self.engine.count()
         self.n_done = number
         if self._is_sample(number):
@@ -251,9 +257,9 @@ class _Training:
             return {"log_likelihood": self._log_likelihood()}
         return {}
 
-    def _word_weights(self) -> tuple[FloatArray, FloatArray]:
+    def _word_weights(self, counts: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Prior and scale of φ̃ = (counts + prior) · scale."""
-        return self.prior, 1.0 / (topic_totals(self.counts) + self.prior_mass)
+        return self.prior, 1.0 / (topic_totals(counts) + self.prior_mass)
 
     def _is_sample(self, number: int) -> bool:
         return number >= self.average_from
@@ -262,6 +268,7 @@ class _Training:
         """Free the tables after the last sweep: the topics are as large as these tables."""
         if self.summed is not None:
             self.counts = self.summed
+        self.relaxation = OverRelaxation()
         self.engine.drop_tables()
 
     def topics(self) -> FloatArray:

@@ -1,4 +1,5 @@
-"""Expected topic counts, which are no whole numbers: from sums in fixed steps, their likelihood, the priors' updates.
+"""Expected topic counts, which are no whole numbers: from sums in fixed steps, and beyond those of the step before;
+their likelihood, and the priors' updates.
 
 Statistics of a whole count are needed at an expected one. The function itself at the expected count, which Asuncion et
 al. (2009) take for CVB0, is far off for counts below one: ψ(n + α) − ψ(α) is there about n/α² for a small α, where a
@@ -26,6 +27,15 @@ def counts_of_sums(sums: UInt32Array, scale: Float32Array, first_word: Int, last
         step = 1.0 / np.float64(scale[w])
         for k in range(counts.shape[1]):
             counts[w, k] = sums[w, k] * step
+
+
+@kernel
+def move_beyond(counts: FloatArray, before: FloatArray, more: float) -> None:
+    """Replace ``before`` by counts + more · (counts − before), or by 0 where that is negative."""
+    n_words, n_topics = counts.shape
+    for w in range(n_words):
+        for k in range(n_topics):
+            before[w, k] = max(counts[w, k] + more * (counts[w, k] - before[w, k]), 0.0)
 
 
 @kernel

@@ -13,6 +13,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.kernels.sums.collections import add_sample
 from discreet.models.algorithm import Engine, open_engine
 from discreet.models.cross.tables import CrossPriors, CrossTables, CrossWeights
+from discreet.models.relaxation import OverRelaxation
 from discreet.training.loop import Measures
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Training:
         return open_engine(model.algorithm, product, *size, n_threads=model.n_threads, parts=parts)
 
     def _begin(self) -> None:
-        self.weights = CrossWeights(self.shape, self.priors)
+        self.weights, self.relaxation = CrossWeights(self.shape, self.priors), OverRelaxation()
         self.counts: AnyArray = self.engine.count().reshape(self.shape)
         self.weights.count(self.counts)
 
@@ -53,8 +54,11 @@ class Training:
 
     def _sweep(self, number: int) -> float:
         """Counts → weights → sweep → counts; how many tokens have x = 1."""
-        engine = self.engine
-        weights = self.weights.of(self.counts, balanced=number <= self.balanced_until)
+        engine, seen = self.engine, self.counts
+        if not engine.draws:
+            seen = self.relaxation.seen(seen, number)
+            self.weights.count(seen)
+        weights = self.weights.of(seen, balanced=number <= self.balanced_until)
         engine.sweep_rows(weights, self.alpha, number, alpha_rest=self.alpha_rest)
         self.counts = engine.count().reshape(self.shape)
         return self.weights.count(self.counts)
