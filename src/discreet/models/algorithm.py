@@ -16,10 +16,10 @@ Algorithm: TypeAlias = Literal["sampled", "collapsed", "auto"]
 Engine: TypeAlias = SweepEngine | CollapsedEngine
 
 MOST_TOPICS = 13
-"""``auto`` collapses with up to so many topics for each token of a mean document; with more topics it samples. Documents
-then have few topics each, a collapsed step computes the shares of all, and a table of documents by topics grows large.
-The limit lies between cells of ``benchmarks/algorithms.py``: 6.6 topics a token on documents of 30 tokens, 10 on 10 and
-12.9 on 77 were better collapsed, 13.3 on 30 and 20 on 10 were not."""
+"""``auto`` collapses with up to so many topics for each token of a mean document; with more topics it samples.
+Documents then have few topics each, a collapsed step computes the shares of all, and a table of documents by topics
+grows large. The limit lies between cells of ``benchmarks/algorithms.py``: 6.6 topics a token on documents of 30 tokens,
+10 on 10 and 12.9 on 77 were better collapsed, 13.3 on 30 and 20 on 10 were not."""
 
 FEWEST_DOCUMENTS = 16
 """With fewer, ``auto`` samples. Most words are then in one document only, and without its own tokens a step knows

@@ -53,7 +53,7 @@ class LDA(Running, Placed):
     inference of [4]_ (CVB0): q(k) ∝ φ̃[k, w] · (n[d, k] + α_k), where φ̃ comes from the expected counts after sweep
     t − 1, without the document's own tokens of word w, and n[d, ·] is without the token itself. After each sweep a
     document's expected counts are scattered as drawn counts would be. All tokens of a word in a document are computed
-    at once, and need no random numbers of their own. On text it needs a tenth to two thirds of the sampler's time for
+    at once, and need no random numbers of their own. On text it needs a tenth to a half of the sampler's time for
     the same perplexity, and ends at a lower one (``docs/results/benchmarks.md``).
 
     Differences from [4]_: documents see topics of the sweep before, as above; these are over-relaxed [5]_, that is,

@@ -6,14 +6,14 @@ from discreet._types import AnyArray
 from discreet.kernels.sums.expected import move_beyond
 
 FIRST, HALVED_AFTER = 2.5, 40
-"""In sweep t counts are moved on by FIRST · HALVED_AFTER / (HALVED_AFTER + t) times their last change. Between 1.5 and 4
-at first, halved after 25 to 100 sweeps, perplexity after 200 sweeps was the same within the noise of seeds
-(``docs/design.md``)."""
+"""In sweep t counts are moved on by `FIRST` · `HALVED_AFTER` / (`HALVED_AFTER` + t) times their last change. With 1.5
+to 4 at first, halved after 25 to 100 sweeps, perplexity after 200 sweeps differed by 0.5%, as it does between seeds,
+except on very short documents (``docs/design.md``)."""
 
 
 class OverRelaxation:
     """The counts that the sweeps of one run see (Salakhutdinov and Roweis, "Adaptive overrelaxed bound optimization
-    methods", ICML 2003, here with steps that shrink by the number of the sweep and adapt to nothing).
+    methods", ICML 2003). Differs from the paper: steps shrink with the number of the sweep, and adapt to nothing.
 
     A sweep moves expected counts a little, for many sweeps in the same direction. What a sweep sees lies beyond the
     counts after the sweep before, by some times what that sweep changed. Where counts do not change any more they are
@@ -24,7 +24,7 @@ class OverRelaxation:
         self._before: AnyArray | None = None
 
     def seen(self, counts: AnyArray, number: int) -> AnyArray:
-        """What sweep ``number`` sees, in place of ``counts``, which are kept until the next call and then written to."""
+        """What sweep ``number`` sees in place of ``counts``, which are kept, and written to after the next call."""
         seen, self._before = self._before, counts
         if seen is None:
             return counts

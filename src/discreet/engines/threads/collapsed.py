@@ -54,7 +54,8 @@ class ThreadCollapsed(ThreadPasses):
         self._lengths: IntArray = self._layout.lengths[self._layout.numbers]
         word_counts = np.bincount(corpus.words, minlength=self.n_words) if whole is None else whole.word_counts
         self._scale = word_scale(word_counts)
-        self._steps = self._pair_counts * np.append(self._scale[self._words], np.zeros(LANES, np.float32))
+        self._steps = np.zeros_like(self._pair_counts)
+        np.multiply(self._pair_counts[:-LANES], self._scale[self._words], out=self._steps[:-LANES])
         self._expected: Float32Array = aligned(self.n_documents * self._width, np.float32)
         self._sums: list[UInt32Array] = []  # a table of each thread, flat, word × width
         self._counts: FloatArray | None = None
@@ -64,13 +65,16 @@ class ThreadCollapsed(ThreadPasses):
     def _pairs(self, corpus: Corpus | Grouped, layout: Layout) -> tuple[Int32Array, Float32Array, IntArray]:
         """Words, counts, and where documents begin. There are sixteen more counts than words: a kernel reads beyond
         the last."""
-        words, counts = np.empty(self.n_tokens, np.int32), np.empty(self.n_tokens, np.float32)
+        words, counts = np.empty(self.n_tokens, np.int32), np.empty(self.n_tokens + LANES, np.float32)
         offsets = np.empty(self.n_documents + 1, np.int64)
         seen = np.full(self.n_words, -1)
         find_pairs(corpus.words, corpus.offsets, layout.documents[layout.numbers], seen, words, counts, offsets)
         offsets.setflags(write=False)  # as in a corpus: kernels are compiled once for both
         n_pairs = int(offsets[-1])
-        return words[:n_pairs].copy(), np.append(counts[:n_pairs], np.ones(LANES, np.float32)), offsets
+        words.resize(n_pairs, refcheck=False)  # in place: a copy would need both at once
+        counts.resize(n_pairs + LANES, refcheck=False)
+        counts[n_pairs:] = 1
+        return words, counts, offsets
 
     def holds(self, corpus: Corpus) -> bool:
         shape = (corpus.n_words, corpus.n_documents, corpus.n_tokens)
