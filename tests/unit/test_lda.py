@@ -526,9 +526,9 @@ def test_auto_samples_for_a_callback_that_looks_at_draws(small, algorithm):
 
 
 def test_collapsed_steps_reach_a_lower_perplexity_on_short_documents(algorithm):
-    """Of six seeds each, sampled runs had 581 to 616 and collapsed ones 530 to 549."""
+    """Of six seeds each, sampled runs had 581 to 616 and collapsed ones 521 to 536."""
     corpus = lda_corpus(3500, 1000, 30, mean_length=20, alpha=0.1, beta=0.05, seed=3).corpus
     train, test = corpus[:3000], corpus[3000:]
     runs = [quick(30, n_sweeps=80, random_state=seed, evaluate_every=0).fit(train) for seed in (1, 2, 3)]
-    lowest, highest = {"sampled": (570, 630), "collapsed": (520, 560)}[algorithm]
+    lowest, highest = {"sampled": (570, 630), "collapsed": (510, 550)}[algorithm]
     assert all(lowest < model.perplexity(test) < highest for model in runs)

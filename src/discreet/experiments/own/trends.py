@@ -206,7 +206,7 @@ TRENDS = Experiment(
     source="Our own: nobody has published this table",
     grid=Grid(
         "private-trends",
-        1,
+        2,
         _settings,
         _cell,
         measures=(
