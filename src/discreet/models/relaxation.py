@@ -28,6 +28,7 @@ class OverRelaxation:
         seen, self._before = self._before, counts
         if seen is None:
             return counts
-        flat = (array.reshape(-1, array.shape[-1]) for array in (counts, seen))
-        move_beyond(*flat, FIRST * HALVED_AFTER / (HALVED_AFTER + number))
+        n_topics = counts.shape[-1]
+        more = FIRST * HALVED_AFTER / (HALVED_AFTER + number)
+        move_beyond(counts.reshape(-1, n_topics), seen.reshape(-1, n_topics), more)
         return seen
