@@ -25,7 +25,7 @@ from discreet.corpus import Corpus, Vocabulary
 from discreet.corpus.collections import collection_labels
 from discreet.corpus.unquoted import name_or_kind
 
-VERSION = 2
+VERSION = 3
 """Increase it when a stored model would have other statistics."""
 
 FEWEST_MODELS = 8
