@@ -190,6 +190,20 @@ def test_cells_go_repetition_by_repetition():
     assert len(toy_grid(exact=True).cells(quick=False)) == 4
 
 
+def test_settings_with_much_noise_run_more_often(tmp_path):
+    grid = toy_grid(repetitions_of=lambda setting: 5 if setting["epsilon"] == 1.0 else 2)
+    cells = grid.cells(quick=False)
+    assert [n for _, n in cells] == [0] * 4 + [1] * 4 + [2, 3, 4]
+    assert all(setting["epsilon"] == 1.0 for setting, n in cells if n > 1)
+    assert len(grid.cells(quick=False, repetitions=1)) == len(grid.cells(quick=True)) == 4
+    found = run(toy(grid=grid), tmp_path)
+    assert found.complete
+    (page, *_) = report.write(found, tmp_path / "page", "command")
+    assert "11 cells, 2 to 5 repetitions" in page.read_text()
+    many = found.results.interval("perplexity", method="private", epsilon=1.0)
+    assert many.n == 5
+
+
 def test_a_second_run_runs_nothing(tmp_path):
     ran = []
 

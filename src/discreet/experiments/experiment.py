@@ -37,12 +37,18 @@ class Grid:
     """Computed, not measured: one repetition is enough."""
     bounds: bool = False
     """Of ``exact``: the numbers are bounds that hold with a confidence of their own."""
+    repetitions_of: Callable[[Setting], int] | None = None
+    """The repetitions of each setting, where some have so much noise that ``repetitions`` do not decide."""
 
     def cells(self, quick: bool, repetitions: int | None = None) -> list[tuple[Setting, int]]:
         """Repetition by repetition, so that a run that is stopped half way has results for every setting."""
         n = 1 if self.exact else repetitions or (QUICK_REPETITIONS if quick else self.repetitions)
         settings = self.settings(quick)
-        return [(setting, repetition) for repetition in range(n) for setting in settings]
+        ends = [n] * len(settings)
+        if self.repetitions_of is not None and not quick and repetitions is None:
+            ends = [self.repetitions_of(setting) for setting in settings]
+        runs = range(max(ends, default=0))
+        return [(setting, n) for n in runs for setting, end in zip(settings, ends, strict=True) if n < end]
 
 
 class Results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections import Counter
@@ -103,12 +104,17 @@ def _incomplete(outcome: Outcome) -> list[str]:
 
 def _made(outcome: Outcome, command: str) -> Iterator[str]:
     yield f"Command: `{command}`."
-    repetitions = len({record.repetition for record in outcome.records})
-    cells = f"{len(outcome.records)} cells, {repetitions} {'repetition' if repetitions == 1 else 'repetitions'}"
+    cells = f"{len(outcome.records)} cells, {_repetitions(outcome)}"
     yield f"Duration: {duration(outcome.seconds)} for {cells}; {processor()}."
     yield from (f"Versions: {versions}." for versions in outcome.versions)
     if not outcome.experiment.grid.exact:
         yield "Intervals: Student's t at 95% over repetitions; comparisons are paired by repetition. ± is half a width."
+
+
+def _repetitions(outcome: Outcome) -> str:
+    runs = Counter(json.dumps(record.setting, sort_keys=True) for record in outcome.records).values()
+    fewest, most = min(runs, default=0), max(runs, default=0)
+    return f"{fewest} to {most} repetitions" if fewest < most else f"{most} repetition{'' if most == 1 else 's'}"
 
 
 def _stem(outcome: Outcome) -> str:
