@@ -173,7 +173,7 @@ class CrossLDA(Running, ComparesCollections):
         before = training.n_done
         history, _ = self._run_sweeps(before + self.n_sweeps, training.sweep, done=before, timed=True)
         if not self.warm_start:
-            training.engine.drop_tables()
+            training.drop_tables()
         self._keep_tables(training.averaged())
         self._keep_collections(labels, of_document)
         self.alpha_, self.alpha_rest_ = training.alpha, training.alpha_rest

@@ -72,6 +72,11 @@ class Training:
             self._sample()
         return self.samples.tables(self.priors)
 
+    def drop_tables(self) -> None:
+        """Free the tables of sweeps after the last one: what is averaged is as large."""
+        self.relaxation = OverRelaxation()
+        self.engine.drop_tables()
+
     # --- going on ---------------------------------------------------------------------------------------------------
 
     def plan_samples(self, model: CrossLDA) -> None:
