@@ -92,7 +92,7 @@ class PrivateRounds:
     )
     """Fields that a checkpoint keeps beside the averages, the belief and the evidence."""
 
-    version = 2
+    version = 3
     """Of what a checkpoint keeps, and what rounds make of it. Increase it when either changes: a run that was begun
     before cannot be resumed, and must not be charged for an attempt."""
 
@@ -263,7 +263,7 @@ class PrivateRounds:
         count words, and the budget goes to their frequencies. Public knowledge of words helps a little."""
         if not self.judges or self.model.n_topics == 1:
             return False
-        return advice.hopeless(self._facts, helped=bool(self.known.condition))
+        return advice.hopeless(self._facts, helped=bool(self.known.condition), known_lengths=True)
 
     @property
     def _first_topic(self) -> FloatArray:
