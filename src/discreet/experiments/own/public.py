@@ -360,8 +360,8 @@ PUBLIC = Experiment(
         "δ = 1e-6; the number of documents or users is not given and therefore charged. Topics are judged with the "
         "prior α of their model.",
         "PrivateLDA without public text on up to 3,000 documents, and with one topic beside it, runs "
-        f"{MORE_REPETITIONS} times: its noise is large. With so few documents its rounds count words, so that both make "
-        "the same releases, with other noise.",
+        f"{MORE_REPETITIONS} times: its noise is large. With so few documents its rounds count words, so that both "
+        "make the same releases, with other noise.",
         "Many documents: `private public-many`.",
     ),
 )
