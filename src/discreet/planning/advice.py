@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from discreet.planning import law
 from discreet.planning.law import Facts
-from discreet.planning.methods import HELP
 from discreet.planning.words import USUAL, expected
 
 LARGEST_EPSILON = 8.0
@@ -19,10 +18,11 @@ SURE = 0.8
 a third of what LDA learns would have been warned of, papers of 860 words included."""
 
 SURE_OF_LENGTHS = 0.6
-"""The same where lengths are known, and rounds can count words instead. On abstracts with 20 topics the perplexity of
-topics, over that of counted words, was 1.026 at log x = 7.8, 0.996 at 8.06 and 0.964 at 8.3 (four runs), and this puts
-the border at 8.0. It lies lower on e-mail (1.015 at 7.15, 0.90 at 7.5) and newsgroup posts (1.07 at 7.2): there a fit
-just below the border could have had topics."""
+"""The same where lengths are known, and rounds can count words instead: the border is then at log x = 8.0. On abstracts
+with 20 topics the perplexity of topics, over that of counted words, was 1.026 at 7.8, 0.996 at 8.06 and 0.964 at 8.3;
+with public text, whose topics get the counted words, 1.09 at 7.8 and 0.967 at 8.5. The two are equal at a smaller x on
+e-mail (1.015 at 7.15, 0.90 at 7.5; with public text 1.09 at 7.2, 0.92 at 7.8) and on newsgroup posts (1.07 at 7.2):
+there a fit just below the border could have had topics."""
 
 FEWEST_TOPICS = 5
 """Fewer are not proposed: with two topics the law promised 0.45 where nothing was kept (10,000 abstracts, ε = 1)."""
@@ -31,11 +31,9 @@ USUAL_TOKENS = 90.0
 """Of a document, stop words left out, where nothing is known: an abstract."""
 
 
-def hopeless(facts: Facts, *, helped: bool = False, known_lengths: bool = False) -> bool:
-    """Whether the topics will surely be useless, even of documents that are much longer than usual; ``helped``: even
-    with public text of the same field."""
-    margin = SURE + HELP["near"] if helped else SURE_OF_LENGTHS if known_lengths else SURE
-    return law.at(law.strength(facts) + margin) < law.USELESS
+def hopeless(facts: Facts, *, known_lengths: bool = False) -> bool:
+    """Whether the topics will surely be useless, even of documents that are much longer than usual."""
+    return law.at(law.strength(facts) + (SURE_OF_LENGTHS if known_lengths else SURE)) < law.USELESS
 
 
 def _wanted(facts: Facts) -> float:

@@ -260,10 +260,10 @@ class PrivateRounds:
     @property
     def hopeless(self) -> bool:
         """Whether topics would be only noise, by the law of the plan, from public and released numbers: then the rounds
-        count words, and the budget goes to their frequencies. Public knowledge of words helps a little."""
+        count words, and the budget goes to their frequencies. Public topics, if there are any, get these words."""
         if not self.judges or self.model.n_topics == 1:
             return False
-        return advice.hopeless(self._facts, helped=bool(self.known.condition), known_lengths=True)
+        return advice.hopeless(self._facts, known_lengths=True)
 
     @property
     def _first_topic(self) -> FloatArray:
