@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from discreet import LDA, CrossLDA
 from discreet.corpus import lda_corpus
 from discreet.kernels.sums.expected import move_beyond
-from discreet.models import relaxation
-from discreet.models.relaxation import OverRelaxation
+from discreet.training import relaxation
+from discreet.training.relaxation import OverRelaxation
 
 
 def tables(n, shape=(7, 3)):

@@ -21,11 +21,11 @@ from discreet.models.base import broadcast_alpha, check_sizes
 from discreet.models.bounds import Alpha, AtLeastOne, Prior, Sweeps, Topics, WordPrior
 from discreet.models.estimator import Running, estimator
 from discreet.models.placed import Placed
-from discreet.models.relaxation import OverRelaxation
 from discreet.models.seeds import seed_table
 from discreet.privacy import Guarantee
 from discreet.privacy.guarantee import EXACT_COUNTS, SEEDED
 from discreet.training.loop import Measures
+from discreet.training.relaxation import OverRelaxation
 
 LEARN_FROM = 20
 """The first sweep after which priors are learnt: earlier topics are too random for it."""
@@ -57,10 +57,10 @@ class LDA(Running, Placed):
     the same perplexity, and ends at a lower one (``docs/results/benchmarks.md``).
 
     Differences from [4]_: documents see topics of the sweep before, as above; these are over-relaxed [5]_, that is,
-    moved on in the direction of their last change, ever less from sweep to sweep (``relaxation.py``); the scatter; all
-    of a document's tokens of a word are taken out of the topics, not one; what is taken out is computed anew from the
-    counts and not kept, so that memory is 4 bytes for each document and topic and 12 for each pair of document and
-    word.
+    moved on in the direction of their last change, ever less from sweep to sweep (``training/relaxation.py``); the
+    scatter; all of a document's tokens of a word are taken out of the topics, not one; what is taken out is computed
+    anew from the counts and not kept, so that memory is 4 bytes for each document and topic and 12 for each pair of
+    document and word.
 
     Parameters
     ----------

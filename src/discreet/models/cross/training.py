@@ -13,8 +13,8 @@ from discreet.corpus.corpus import Corpus
 from discreet.kernels.sums.collections import add_sample
 from discreet.models.algorithm import Engine, open_engine
 from discreet.models.cross.tables import CrossPriors, CrossTables, CrossWeights
-from discreet.models.relaxation import OverRelaxation
 from discreet.training.loop import Measures
+from discreet.training.relaxation import OverRelaxation
 
 if TYPE_CHECKING:
     from discreet.models.cross.model import CrossLDA
