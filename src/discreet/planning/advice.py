@@ -20,9 +20,9 @@ a third of what LDA learns would have been warned of, papers of 860 words includ
 SURE_OF_LENGTHS = 0.6
 """The same where lengths are known, and rounds can count words instead: the border is then at log x = 8.0. On abstracts
 with 20 topics the perplexity of topics, over that of counted words, was 1.026 at 7.8, 0.996 at 8.06 and 0.964 at 8.3;
-with public text, whose topics get the counted words, 1.09 at 7.8 and 0.967 at 8.5. The two are equal at a smaller x on
-e-mail (1.015 at 7.15, 0.90 at 7.5; with public text 1.09 at 7.2, 0.92 at 7.8) and on newsgroup posts (1.07 at 7.2):
-there a fit just below the border could have had topics."""
+with public text, whose topics get the counted words, 1.09 at 7.8 and 0.967 at 8.5. On e-mail the two are equal at a
+smaller x (1.015 at 7.15, 0.90 at 7.5; with public text 1.09 at 7.2, 0.92 at 7.8): there a fit just below the border
+could have had topics. On newsgroup posts it was 1.07 at 7.2, and larger x were not measured."""
 
 FEWEST_TOPICS = 5
 """Fewer are not proposed: with two topics the law promised 0.45 where nothing was kept (10,000 abstracts, ε = 1)."""

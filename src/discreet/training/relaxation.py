@@ -24,7 +24,7 @@ class OverRelaxation:
         self._before: AnyArray | None = None
 
     def seen(self, counts: AnyArray, number: int) -> AnyArray:
-        """What sweep ``number`` sees in place of ``counts``, which are kept, and written to after the next call."""
+        """What sweep ``number`` sees in place of ``counts``. They are kept, and the next call writes to them."""
         seen, self._before = self._before, counts
         if seen is None:
             return counts
